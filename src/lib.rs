@@ -1,0 +1,5 @@
+//! ebaudit: which edits of an ebuild change nothing any more?
+
+pub mod audit;
+pub mod escape;
+pub mod report;
