@@ -1,1 +1,11 @@
+//! A tree of files as data: what is in it, what changed, and how.
 
+mod change;
+mod diff;
+mod pack;
+mod snapshot;
+
+pub use change::{Change, ChangeKind, changes};
+pub use diff::{DIFF_LIMIT, is_binary, unified};
+pub use pack::{PACK_FILE_LIMIT, Pack, Slot};
+pub use snapshot::{Entry, Kind, Md5, Snapshot, SnapshotError, hex, md5_of_file};
