@@ -1,0 +1,22 @@
+# Copyright 2026 The ebaudit authors
+# Distributed under the terms of the GNU General Public License v2 or later
+
+EAPI=8
+
+SYSTEMS_COMMIT="6b0e43f341195e203754e08f850e437ff2fc09f9"
+
+DESCRIPTION="CMake modules that the ROCm stack shares"
+HOMEPAGE="https://example.org/rocm/rocm-cmake"
+SRC_URI="https://example.org/rocm/rocm-systems/archive/${SYSTEMS_COMMIT}.tar.gz -> rocm-systems-${PV}.tar.gz"
+S="${WORKDIR}/rocm-systems-${SYSTEMS_COMMIT}/shared/rocm-cmake"
+
+LICENSE="MIT"
+SLOT="0/10.0"
+KEYWORDS="~amd64"
+
+src_prepare() {
+	default
+
+	sed -e "/CMAKE_INSTALL_LIBDIR/s:lib:lib64:" \
+		-i share/rocmcmakebuildtools/cmake/ROCM{CreatePackage,InstallTargets}.cmake || die
+}

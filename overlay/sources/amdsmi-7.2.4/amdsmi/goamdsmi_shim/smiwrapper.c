@@ -1,0 +1,4 @@
+int go_shim_amdsmigpu_init(void)
+{
+	return 1;
+}

@@ -1,0 +1,6 @@
+static int vendors;
+
+int khrIcdVendorCount(void)
+{
+	return vendors;
+}

@@ -1,0 +1,6 @@
+#include <cstdio>
+
+int main() {
+  std::printf("ROCk module is there\n");
+  return 0;
+}

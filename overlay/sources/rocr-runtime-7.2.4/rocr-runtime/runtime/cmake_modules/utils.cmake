@@ -1,0 +1,10 @@
+# Split a version into VERSION_MAJOR, VERSION_MINOR and VERSION_PATCH.
+function(get_version DEFAULT_VERSION)
+  string(REPLACE "." ";" parts "${DEFAULT_VERSION}")
+  list(GET parts 0 major)
+  list(GET parts 1 minor)
+  list(GET parts 2 patch)
+  set(VERSION_MAJOR ${major} PARENT_SCOPE)
+  set(VERSION_MINOR ${minor} PARENT_SCOPE)
+  set(VERSION_PATCH ${patch} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,5 @@
+#pragma once
+
+namespace rocwmma {
+constexpr unsigned block_size = 16;
+}

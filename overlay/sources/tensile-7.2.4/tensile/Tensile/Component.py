@@ -1,0 +1,8 @@
+class Component:
+    @classmethod
+    def find(cls, writer):
+        return None
+
+
+class MAC(Component):
+    pass

@@ -1,0 +1,5 @@
+import os
+
+
+def TensileConfigPath(*args):
+    return os.path.join(os.path.dirname(os.path.realpath(__file__)), "Configs", *args)

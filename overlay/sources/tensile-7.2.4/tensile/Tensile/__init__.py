@@ -1,0 +1,5 @@
+import os
+
+
+def PrintTensileRoot():
+    print(os.path.dirname(__file__), end='')
