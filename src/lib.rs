@@ -1,6 +1,8 @@
 //! ebaudit: which edits of an ebuild change nothing any more?
 
 pub mod audit;
+pub mod edit;
 pub mod escape;
+pub mod phase;
 pub mod report;
 pub mod tree;

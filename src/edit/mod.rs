@@ -1,1 +1,8 @@
+//! What an edit is, and what it did.
 
+pub mod fate;
+pub mod inventory;
+pub mod outcome;
+pub mod place;
+pub mod sed;
+pub mod site;

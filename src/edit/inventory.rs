@@ -1,0 +1,375 @@
+//! The static inventory: which commands a piece of bash has, on which lines, in which function, under which condition.
+//!
+//! It says where a traced call stands in the text, and which edits no variant ran.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use tree_sitter::{Node, Parser};
+
+use crate::report::model::EditKind;
+
+/// A word of a command as the text has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    pub text: String,
+    pub span: Range<usize>,
+    /// From 1.
+    pub line: u32,
+    pub end_line: u32,
+}
+
+/// A simple command.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub words: Vec<Word>,
+    /// The command with its redirections, here-document left out.
+    pub span: Range<usize>,
+    pub line: u32,
+    pub end_line: u32,
+    /// The function in whose body it stands; none in global scope.
+    pub function: Option<String>,
+    /// The nearest condition under which it runs, as a reader would say it.
+    pub condition: Option<String>,
+    /// The tool that it runs, itself or by way of find, xargs and their kin.
+    pub tool: Option<EditKind>,
+    /// The word that names the tool.
+    pub tool_word: usize,
+}
+
+impl Call {
+    /// Whether the words ask the tool to edit in place.
+    pub fn in_place(&self) -> bool {
+        self.words[self.tool_word..].iter().skip(1).any(|w| {
+            let word = w.text.trim_start_matches(['"', '\'']);
+            word.starts_with("--in-place")
+                || (word.starts_with('-') && !word.starts_with("--") && {
+                    let letters = word[1..].chars().take_while(|c| c.is_ascii_alphabetic());
+                    letters.take_while(|c| !matches!(c, 'e' | 'f' | 'l')).any(|c| c == 'i')
+                })
+        })
+    }
+}
+
+/// An array or plain variable that is assigned in the text, with its elements.
+#[derive(Clone, Debug)]
+pub struct Assignment {
+    pub name: String,
+    pub elements: Vec<Word>,
+    pub line: u32,
+    pub end_line: u32,
+    pub function: Option<String>,
+}
+
+/// What a text of bash holds.
+#[derive(Clone, Debug, Default)]
+pub struct Inventory {
+    pub text: String,
+    pub calls: Vec<Call>,
+    pub assignments: Vec<Assignment>,
+    /// Names of the functions that the text defines, with the words that occur in each body.
+    pub functions: Vec<(String, BTreeSet<String>)>,
+}
+
+/// Commands that run the command given as their arguments.
+const PASSERS: &[&str] = &[
+    "find", "xargs", "env", "command", "exec", "nonfatal", "edo", "nice", "ionice", "timeout", "time", "stdbuf",
+    "setsid", "builtin",
+];
+
+impl Inventory {
+    /// Reads `text`; what tree-sitter can't read is left out, the rest is there.
+    pub fn read(text: &str) -> Inventory {
+        let mut parser = Parser::new();
+        let mut inventory = Inventory { text: text.to_owned(), ..Inventory::default() };
+        if parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_err() {
+            return inventory;
+        }
+        let Some(tree) = parser.parse(text, None) else { return inventory };
+        // an explicit stack: nesting in a hostile text must not be ours
+        let mut todo = vec![(tree.root_node(), Scope::default())];
+        while let Some((node, scope)) = todo.pop() {
+            let inner = inventory.visit(node, &scope);
+            let mut cursor = node.walk();
+            let children: Vec<Node> = node.children(&mut cursor).collect();
+            for child in children.into_iter().rev() {
+                todo.push((child, inner.within(text, node, child)));
+            }
+        }
+        inventory.calls.sort_by_key(|c| (c.span.start, c.span.end));
+        inventory
+    }
+
+    fn visit(&mut self, node: Node, scope: &Scope) -> Scope {
+        let mut inner = scope.clone();
+        match node.kind() {
+            "function_definition" => {
+                if let Some(name) = node.child_by_field_name("name") {
+                    let name = self.slice(name).to_owned();
+                    self.functions.push((name.clone(), BTreeSet::new()));
+                    inner = Scope { function: Some(name), condition: None };
+                }
+            }
+            "command" => {
+                if let Some(call) = self.call(node, scope) {
+                    if let Some((_, words)) =
+                        self.functions.iter_mut().rfind(|(n, _)| Some(n) == scope.function.as_ref())
+                    {
+                        words.extend(call.words.iter().map(|w| unquoted(&w.text)));
+                    }
+                    self.calls.push(call);
+                }
+            }
+            "variable_assignment" => self.assignment(node, scope),
+            _ => {}
+        }
+        inner
+    }
+
+    fn slice(&self, node: Node) -> &str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    fn word(&self, node: Node) -> Word {
+        Word {
+            text: self.slice(node).to_owned(),
+            span: node.byte_range(),
+            line: node.start_position().row as u32 + 1,
+            end_line: node.end_position().row as u32 + 1,
+        }
+    }
+
+    fn call(&self, node: Node, scope: &Scope) -> Option<Call> {
+        let mut cursor = node.walk();
+        let words: Vec<Word> = node
+            .children(&mut cursor)
+            .filter(|n| n.is_named() && !n.kind().ends_with("redirect") && n.kind() != "variable_assignment")
+            .map(|n| self.word(n))
+            .collect();
+        let first = words.first()?.clone();
+        let last = words.last()?.clone();
+        let (tool, tool_word) = tool(&words);
+        Some(Call {
+            span: first.span.start..last.span.end,
+            line: node.start_position().row as u32 + 1,
+            end_line: last.end_line,
+            words,
+            function: scope.function.clone(),
+            condition: scope.condition.clone(),
+            tool,
+            tool_word,
+        })
+    }
+
+    fn assignment(&mut self, node: Node, scope: &Scope) {
+        let Some(name) = node.child_by_field_name("name") else { return };
+        let elements = match node.child_by_field_name("value") {
+            Some(value) if value.kind() == "array" => {
+                let mut cursor = value.walk();
+                value.named_children(&mut cursor).filter(|n| n.kind() != "comment").map(|n| self.word(n)).collect()
+            }
+            Some(value) => vec![self.word(value)],
+            None => Vec::new(),
+        };
+        let name = self.slice(name);
+        let assignment = Assignment {
+            name: name.split('[').next().unwrap_or(name).to_owned(),
+            elements,
+            line: node.start_position().row as u32 + 1,
+            end_line: node.end_position().row as u32 + 1,
+            function: scope.function.clone(),
+        };
+        self.assignments.push(assignment);
+    }
+
+    /// Names of the text's functions that the phases up to src_prepare may reach.
+    pub fn reachable(&self) -> BTreeSet<String> {
+        let root = |name: &str| {
+            matches!(name, "pkg_setup" | "src_unpack" | "src_prepare")
+                || name.contains("_prepare")
+                || name.contains("_unpack")
+        };
+        let mut found: BTreeSet<String> = self.functions.iter().map(|f| f.0.clone()).filter(|n| root(n)).collect();
+        loop {
+            let more: Vec<String> = self
+                .functions
+                .iter()
+                .filter(|(name, _)| found.contains(name))
+                .flat_map(|(_, words)| words.iter())
+                .filter(|w| !found.contains(*w) && self.functions.iter().any(|(n, _)| n == *w))
+                .cloned()
+                .collect();
+            if more.is_empty() {
+                return found;
+            }
+            found.extend(more);
+        }
+    }
+}
+
+/// The tool that a command runs, and the word that names it.
+fn tool(words: &[Word]) -> (Option<EditKind>, usize) {
+    let named = |word: &Word| {
+        let name = unquoted(&word.text);
+        match name.rsplit('/').next().unwrap_or_default() {
+            "sed" | "gsed" => Some(EditKind::Sed),
+            "perl" => Some(EditKind::Perl),
+            "eapply" | "patch" | "epatch" => Some(EditKind::Patch),
+            _ => None,
+        }
+    };
+    let Some(first) = words.first() else { return (None, 0) };
+    if let Some(kind) = named(first) {
+        return (Some(kind), 0);
+    }
+    if PASSERS.contains(&unquoted(&first.text).rsplit('/').next().unwrap_or_default()) {
+        for (i, word) in words.iter().enumerate().skip(1) {
+            if let Some(kind) = named(word) {
+                return (Some(kind), i);
+            }
+        }
+    }
+    // a function that is handed a command, `sed` as a word of its own
+    for (i, word) in words.iter().enumerate().skip(1) {
+        if word.text == "sed" && words.get(i + 1).is_some_and(|w| w.text.starts_with('-') || w.text.starts_with('"')) {
+            return (Some(EditKind::Sed), i);
+        }
+    }
+    (None, 0)
+}
+
+/// The word without quotes and backslashes, where that is simple.
+pub fn unquoted(word: &str) -> String {
+    word.chars().filter(|c| !matches!(c, '"' | '\'' | '\\')).collect()
+}
+
+#[derive(Clone, Debug, Default)]
+struct Scope {
+    function: Option<String>,
+    condition: Option<String>,
+}
+
+impl Scope {
+    /// The scope of `child` in `node`.
+    fn within(&self, text: &str, node: Node, child: Node) -> Scope {
+        let mut scope = self.clone();
+        let slice = |n: Node| one_line(text.get(n.byte_range()).unwrap_or_default());
+        match node.kind() {
+            "if_statement" | "elif_clause" => {
+                if let Some(condition) = node.child_by_field_name("condition") {
+                    if child.kind() == "else_clause" || child.kind() == "elif_clause" {
+                        scope.condition = Some(negated(&slice(condition)));
+                    } else if child.start_byte() > condition.end_byte() {
+                        scope.condition = Some(slice(condition));
+                    }
+                }
+            }
+            "case_item" => {
+                if let Some(value) = node.child_by_field_name("value")
+                    && child.start_byte() > value.end_byte()
+                {
+                    scope.condition = Some(format!("case {}", slice(value)));
+                }
+            }
+            "list" => {
+                let mut cursor = node.walk();
+                let parts: Vec<Node> = node.children(&mut cursor).collect();
+                if let [left, operator, right] = parts[..]
+                    && child.id() == right.id()
+                {
+                    scope.condition = match operator.kind() {
+                        "&&" => Some(slice(left)),
+                        "||" if !slice(left).starts_with("use ") => scope.condition,
+                        "||" => Some(negated(&slice(left))),
+                        _ => scope.condition,
+                    };
+                }
+            }
+            _ => {}
+        }
+        scope
+    }
+}
+
+fn negated(condition: &str) -> String {
+    match condition.strip_prefix("! ") {
+        Some(rest) => rest.to_owned(),
+        None => format!("! {condition}"),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    let joined = text.split_whitespace().filter(|w| *w != "\\").collect::<Vec<_>>().join(" ");
+    let short: String = joined.chars().take(120).collect();
+    short.trim_end_matches([';', ' ']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"EAPI=8
+PATCHES=(
+	"${FILESDIR}"/a.patch
+	# "${FILESDIR}"/no.patch
+	"${FILESDIR}"/b.patch
+)
+helper() {
+	sed -i -e "$1" x
+}
+src_prepare() {
+	default
+	sed -e 's/a/b/' \
+		-e 's/c/d/' \
+		-i one two || die
+	use test && sed -i s/x/y/ t
+	if use doc; then
+		find . -name '*.am' -exec sed -i -e s/x/y/ {} + || die
+	else
+		helper s/p/q/
+	fi
+	cat > f <<-EOF
+		sed -i s/never/run/ conf
+	EOF
+	x=$(sed -n p f)
+	edo sed -i s/1/2/ f
+}
+src_install() {
+	sed -i s/1/2/ g
+}
+"#;
+
+    #[test]
+    fn finds_commands_with_their_lines_functions_and_conditions() {
+        let inventory = Inventory::read(TEXT);
+        let seds: Vec<_> = inventory
+            .calls
+            .iter()
+            .filter(|c| c.tool == Some(EditKind::Sed))
+            .map(|c| (c.line, c.end_line, c.function.as_deref().unwrap_or(""), c.condition.as_deref(), c.in_place()))
+            .collect();
+        assert_eq!(
+            seds,
+            [
+                (8, 8, "helper", None, true),
+                (12, 14, "src_prepare", None, true),
+                (15, 15, "src_prepare", Some("use test"), true),
+                (17, 17, "src_prepare", Some("use doc"), true),
+                (24, 24, "src_prepare", None, false),
+                (25, 25, "src_prepare", None, true),
+                (28, 28, "src_install", None, true),
+            ]
+        );
+        let patches = inventory.assignments.iter().find(|a| a.name == "PATCHES").unwrap();
+        assert_eq!(patches.elements.iter().map(|w| w.line).collect::<Vec<_>>(), [3, 5]);
+        assert!(inventory.reachable().contains("helper"));
+        assert!(!inventory.reachable().contains("src_install"));
+    }
+
+    #[test]
+    fn survives_rubbish() {
+        for text in ["", "(((((", "sed '", "f() {", &"{ ".repeat(5000), "\u{0}"] {
+            Inventory::read(text);
+        }
+    }
+}

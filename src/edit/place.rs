@@ -1,0 +1,52 @@
+//! Traced calls gathered by the place in the text that made them.
+
+use std::collections::BTreeMap;
+
+use super::site::{Site, Sources};
+use crate::phase::stack;
+use crate::phase::trace::{Record, Starter, Tool};
+use crate::report::model::{By, EditKind};
+
+/// A place in the text with all its traced calls, in order of time.
+#[derive(Debug)]
+pub struct Place {
+    pub kind: EditKind,
+    pub by: By,
+    pub site: Site,
+    pub records: Vec<Record>,
+}
+
+impl From<Tool> for EditKind {
+    fn from(tool: Tool) -> EditKind {
+        match tool {
+            Tool::Sed => EditKind::Sed,
+            Tool::Perl => EditKind::Perl,
+            Tool::Patch => EditKind::Patch,
+        }
+    }
+}
+
+/// The places of `records`, in order of their first call. A call whose stack can't be read is left out and counted.
+pub fn places(records: Vec<Record>, sources: &mut Sources) -> (Vec<Place>, usize) {
+    let mut found: Vec<Place> = Vec::new();
+    let mut index = BTreeMap::new();
+    let mut lost = 0;
+    for record in records {
+        let kind = EditKind::from(record.tool);
+        let Some(site) = sources.site(&stack::parse(&record.at.0), kind) else {
+            lost += 1;
+            continue;
+        };
+        let by = match record.starter {
+            Starter::Source(_) => By::Source,
+            Starter::Phase(_) => site.source.by,
+        };
+        let key = (site.key(), kind as u8, by as u8);
+        let at = *index.entry(key).or_insert_with(|| {
+            found.push(Place { kind, by, site, records: Vec::new() });
+            found.len() - 1
+        });
+        found[at].records.push(record);
+    }
+    (found, lost)
+}

@@ -1,0 +1,162 @@
+//! From the shell's stack to a place in the text: which command of which file made a call.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::inventory::{Call, Inventory};
+use crate::phase::stack::Frame;
+use crate::report::model::{By, EditKind, Origin};
+
+/// A bash text that the phase runs.
+#[derive(Debug)]
+pub struct Source {
+    /// Relative to its repository.
+    pub origin: String,
+    pub by: By,
+    pub inventory: Inventory,
+}
+
+/// The ebuild's text and those of its eclasses, read when they are first needed.
+#[derive(Debug)]
+pub struct Sources {
+    ebuild: (PathBuf, Rc<Source>),
+    eclass_dirs: Vec<PathBuf>,
+    prelude: PathBuf,
+    eclasses: BTreeMap<PathBuf, Rc<Source>>,
+}
+
+/// Where an edit stands.
+#[derive(Clone, Debug)]
+pub struct Site {
+    pub source: Rc<Source>,
+    pub origin: Origin,
+    /// Index into the inventory's calls; none where no command of that tool stands there.
+    pub call: Option<usize>,
+}
+
+impl Site {
+    pub fn call(&self) -> Option<&Call> {
+        self.source.inventory.calls.get(self.call?)
+    }
+
+    /// What makes two traced calls calls of one place.
+    pub fn key(&self) -> (String, u32, u32, Option<usize>) {
+        (self.origin.file.clone(), self.origin.line, self.origin.end_line, self.call)
+    }
+}
+
+impl Sources {
+    /// `origin` is the ebuild's path in its repository, `text` its text.
+    pub fn new(ebuild: &Path, origin: &str, text: &str, eclass_dirs: Vec<PathBuf>, prelude: PathBuf) -> Sources {
+        let inventory = Inventory::read(text);
+        let source = Rc::new(Source { origin: origin.to_owned(), by: By::Ebuild, inventory });
+        Sources { ebuild: (ebuild.to_owned(), source), eclass_dirs, prelude, eclasses: BTreeMap::new() }
+    }
+
+    pub fn ebuild(&self) -> &Rc<Source> {
+        &self.ebuild.1
+    }
+
+    fn source(&mut self, file: &Path) -> Option<Rc<Source>> {
+        if file == self.ebuild.0 {
+            return Some(Rc::clone(&self.ebuild.1));
+        }
+        if let Some(source) = self.eclasses.get(file) {
+            return Some(Rc::clone(source));
+        }
+        let dir = self.eclass_dirs.iter().find(|d| file.starts_with(d))?;
+        let text = String::from_utf8_lossy(&std::fs::read(file).ok()?).into_owned();
+        let origin = Path::new("eclass").join(file.strip_prefix(dir).ok()?).to_string_lossy().into_owned();
+        let source = Rc::new(Source { origin, by: By::Eclass, inventory: Inventory::read(&text) });
+        self.eclasses.insert(file.to_owned(), Rc::clone(&source));
+        Some(source)
+    }
+
+    /// The place that called `tool`, with these frames on the stack (innermost first).
+    ///
+    /// The innermost frame whose line has a command of the tool; a function that only runs its arguments (`edo`,
+    /// `nonfatal`, a wrapper of the ebuild) is passed by. Where no frame has one (the command's name came out of a
+    /// variable or `eval`), the innermost frame of the ebuild or an eclass.
+    pub fn site(&mut self, frames: &[Frame], tool: EditKind) -> Option<Site> {
+        let mut fallback = None;
+        let prelude = self.prelude.clone();
+        for frame in frames.iter().filter(|f| !f.file.starts_with(&prelude)) {
+            let Some(source) = self.source(&frame.file) else { continue };
+            let at = |call: &Call| call.line <= frame.line && frame.line <= call.end_line;
+            let here = |call: &Call| call.function.is_none() || call.function.as_deref() == Some(&frame.function);
+            let found = smallest(&source.inventory, |c| c.tool == Some(tool) && at(c));
+            // inside `<( )` and some `$( )` bash counts lines anew: the function is right, the line is not
+            let found = found.or_else(|| {
+                let any = smallest(&source.inventory, |c| at(c) && here(c)).is_some();
+                let within = |c: &Call| c.tool == Some(tool) && c.function.as_deref() == Some(&frame.function);
+                let mut candidates = source.inventory.calls.iter().enumerate().filter(|(_, c)| within(c));
+                match (any, candidates.next(), candidates.next()) {
+                    (false, Some((only, _)), None) => Some(only),
+                    _ => None,
+                }
+            });
+            if let Some(index) = found {
+                return Some(site(source, frame, Some(index)));
+            }
+            if fallback.is_none() {
+                let call = smallest(&source.inventory, |c| at(c) && here(c));
+                fallback = Some(site(source, frame, call));
+            }
+        }
+        fallback
+    }
+}
+
+fn smallest(inventory: &Inventory, fits: impl Fn(&Call) -> bool) -> Option<usize> {
+    let fitting = inventory.calls.iter().enumerate().filter(|(_, c)| fits(c));
+    fitting.min_by_key(|(_, c)| c.span.len()).map(|(i, _)| i)
+}
+
+fn site(source: Rc<Source>, frame: &Frame, call: Option<usize>) -> Site {
+    let lines = call.and_then(|i| source.inventory.calls.get(i)).map(|c| (c.line, c.end_line));
+    let (line, end_line) = lines.unwrap_or((frame.line, frame.line));
+    let origin = Origin { file: source.origin.clone(), line, end_line, function: frame.function.clone() };
+    Site { source, origin, call }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"quiet() {
+	"$@"
+}
+src_prepare() {
+	quiet sed -i -e 's/a/b/' \
+		f
+	local cmd=sed
+	${cmd} -i s/x/y/ f
+	while read -r x; do :; done < <(
+		find . | xargs sed -n p
+	)
+}
+"#;
+
+    fn frames(lines: &[(u32, &str)]) -> Vec<Frame> {
+        let frame = |(line, function): &(u32, &str)| Frame {
+            file: "/r/a/b/b-1.ebuild".into(),
+            line: *line,
+            function: (*function).to_owned(),
+        };
+        lines.iter().map(frame).collect()
+    }
+
+    #[test]
+    fn finds_the_command_behind_wrappers_variables_and_substitutions() {
+        let path = Path::new("/r/a/b/b-1.ebuild");
+        let mut sources = Sources::new(path, "a/b/b-1.ebuild", TEXT, vec![], "/p".into());
+        let mut lines = |stack: &[(u32, &str)]| {
+            let site = sources.site(&frames(stack), EditKind::Sed).unwrap();
+            (site.origin.line, site.origin.end_line)
+        };
+        assert_eq!(lines(&[(2, "quiet"), (5, "src_prepare")]), (5, 6));
+        assert_eq!(lines(&[(8, "src_prepare")]), (8, 8));
+        assert_eq!(lines(&[(10, "src_prepare")]), (10, 10));
+    }
+}

@@ -1,0 +1,145 @@
+//! The folders of one job: WORKDIR, T, HOME and our own, below one temporary folder.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::prelude;
+use super::trace::{Tool, TraceDir};
+
+/// The folder of a whole run: what its jobs share. Removed with the value.
+#[derive(Debug)]
+pub struct RunDir {
+    dir: tempfile::TempDir,
+}
+
+impl RunDir {
+    /// Lays out the prelude and the tracer below `parent` (the system's temporary folder by default).
+    pub fn create(parent: &Path, program: &Path) -> io::Result<RunDir> {
+        let dir = tempfile::Builder::new().prefix("ebaudit-").tempdir_in(parent)?;
+        // the phase's paths are to be free of links, so that they compare
+        let root = fs::canonicalize(dir.path())?;
+        prelude::lay_out(&root.join("prelude"))?;
+        fs::create_dir(root.join("bin"))?;
+        fs::create_dir(root.join("real"))?;
+        std::os::unix::fs::symlink(program, root.join("bin/ebaudit-unpack"))?;
+        for tool in Tool::ALL {
+            // a tool that this machine lacks is missing for the phase as well
+            if let Some(real) = find_program(tool.name()) {
+                std::os::unix::fs::symlink(program, root.join("bin").join(tool.name()))?;
+                std::os::unix::fs::symlink(real, root.join("real").join(tool.name()))?;
+            }
+        }
+        Ok(RunDir { dir })
+    }
+
+    pub fn path(&self) -> PathBuf {
+        fs::canonicalize(self.dir.path()).unwrap_or_else(|_| self.dir.path().into())
+    }
+
+    pub fn prelude(&self) -> PathBuf {
+        self.path().join("prelude")
+    }
+
+    pub fn bin(&self) -> PathBuf {
+        self.path().join("bin")
+    }
+
+    pub fn real(&self) -> PathBuf {
+        self.path().join("real")
+    }
+}
+
+/// A program on our own PATH.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|d| d.join(name)).find(|p| is_executable(p)).and_then(|p| fs::canonicalize(p).ok())
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
+
+/// The folders of one ebuild's job. Removed with the value.
+#[derive(Debug)]
+pub struct JobDir {
+    root: PathBuf,
+}
+
+impl JobDir {
+    /// Empty folders for `name` (CATEGORY/PF) in `run`.
+    pub fn create(run: &RunDir, name: &str) -> io::Result<JobDir> {
+        let root = run.path().join("jobs").join(name);
+        for dir in ["work", "temp", "homedir", "image", "distdir", "ctl"] {
+            fs::create_dir_all(root.join(dir))?;
+        }
+        TraceDir::create(&root.join("trace"))?;
+        Ok(JobDir { root })
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn workdir(&self) -> PathBuf {
+        self.root.join("work")
+    }
+
+    pub fn temp(&self) -> PathBuf {
+        self.root.join("temp")
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.root.join("homedir")
+    }
+
+    pub fn image(&self) -> PathBuf {
+        self.root.join("image")
+    }
+
+    pub fn distdir(&self) -> PathBuf {
+        self.root.join("distdir")
+    }
+
+    pub fn ctl(&self) -> PathBuf {
+        self.root.join("ctl")
+    }
+
+    pub fn trace(&self) -> TraceDir {
+        TraceDir::open(&self.root.join("trace"))
+    }
+
+    /// Links a distfile into the job's own DISTDIR, as Portage does.
+    pub fn link_distfile(&self, name: &str, path: &Path) -> io::Result<()> {
+        std::os::unix::fs::symlink(fs::canonicalize(path)?, self.distdir().join(name))
+    }
+}
+
+impl Drop for JobDir {
+    fn drop(&mut self) {
+        if fs::remove_dir_all(&self.root).is_err() {
+            make_writable(&self.root);
+            let _ = fs::remove_dir_all(&self.root);
+        }
+    }
+}
+
+impl Drop for RunDir {
+    fn drop(&mut self) {
+        if let Ok(true) = fs::exists(self.dir.path()) {
+            make_writable(&self.dir.path().join("jobs"));
+        }
+    }
+}
+
+/// Directories without the write bit can't be emptied.
+fn make_writable(root: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let mut todo = vec![root.to_path_buf()];
+    while let Some(dir) = todo.pop() {
+        let _ = fs::set_permissions(&dir, fs::Permissions::from_mode(0o700));
+        let Ok(items) = fs::read_dir(&dir) else { continue };
+        todo.extend(items.flatten().filter(|i| i.file_type().is_ok_and(|t| t.is_dir())).map(|i| i.path()));
+    }
+}

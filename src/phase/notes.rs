@@ -1,0 +1,50 @@
+//! What the prelude tells in files: why it died, and what a trace of processes can't show.
+
+use std::fs;
+use std::path::Path;
+
+use super::stack::{self, Frame};
+
+/// A note of the prelude (`eb_note`).
+#[derive(Clone, Debug)]
+pub struct Note {
+    pub kind: String,
+    pub text: Vec<u8>,
+    pub frames: Vec<Frame>,
+}
+
+/// `die` was called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Death {
+    pub message: String,
+    /// The file of the innermost caller, with the line of its call.
+    pub file: String,
+    pub line: Option<u32>,
+    /// Functions, innermost first.
+    pub functions: Vec<String>,
+}
+
+pub fn notes(ctl: &Path) -> Vec<Note> {
+    let data = fs::read(ctl.join("notes")).unwrap_or_default();
+    let fields: Vec<&[u8]> = data.split(|b| *b == 0).collect();
+    fields
+        .chunks_exact(3)
+        .map(|f| Note {
+            kind: String::from_utf8_lossy(f[0]).into_owned(),
+            text: f[1].to_vec(),
+            frames: stack::parse(f[2]),
+        })
+        .collect()
+}
+
+pub fn death(ctl: &Path) -> Option<Death> {
+    let data = fs::read(ctl.join("died")).ok()?;
+    let mut fields = data.split(|b| *b == 0).map(|f| String::from_utf8_lossy(f).into_owned());
+    let message = fields.next()?;
+    let at = fields.next().unwrap_or_default();
+    let mut at = at.splitn(3, '|');
+    let file = at.next().unwrap_or_default().to_owned();
+    let line = at.next().and_then(|l| l.split(' ').next()?.parse().ok());
+    let functions = at.next().unwrap_or_default().split(' ').skip(1).map(str::to_owned).collect();
+    Some(Death { message, file, line, functions })
+}

@@ -1,0 +1,188 @@
+//! Starts bash with the prelude, holds it to its bounds, and says how it ended.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+use super::checkpoint::Checkpoint;
+use super::job::{JobDir, RunDir, find_program};
+use super::notes::{self, Death, Note};
+use super::output::Pump;
+use super::prelude;
+use super::tracer::env;
+
+/// Where the prelude stops and waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The ebuild is sourced, its metadata is in `metadata`; `variables` is wanted.
+    Sourced,
+    /// src_unpack is over.
+    Unpacked,
+}
+
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    /// Wall time of all phases of a job together.
+    pub time: Duration,
+    /// Bytes of output.
+    pub output: u64,
+}
+
+/// What to run.
+#[derive(Debug)]
+pub struct Task<'a> {
+    pub run: &'a RunDir,
+    pub job: &'a JobDir,
+    pub ebuild: &'a Path,
+    /// Folders with `.eclass` files, the first one wins.
+    pub eclass_dirs: &'a [PathBuf],
+    /// PMS's variables (P, PN, …) and the profile's.
+    pub variables: &'a BTreeMap<String, OsString>,
+    pub bounds: &'a Bounds,
+}
+
+/// How a run ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum End {
+    /// src_prepare is done.
+    Done,
+    /// The caller said so at a step.
+    Stopped,
+    /// `die`, or a phase function that left the shell.
+    Failed(String),
+    TimedOut,
+    TooMuchOutput,
+}
+
+#[derive(Debug)]
+pub struct Outcome {
+    pub end: End,
+    pub death: Option<Death>,
+    pub notes: Vec<Note>,
+    /// The phase function that was running last.
+    pub phase: String,
+    pub tail: Vec<u8>,
+}
+
+/// Runs `task`. `step` is called at each [`Step`] and says whether to go on; its time does not count.
+pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcome> {
+    let ctl = task.job.ctl();
+    for name in ["died", "notes", "phase", "tell", "answer", "prepared", "sourced", "metadata", "setup-done"] {
+        let _ = std::fs::remove_file(ctl.join(name));
+    }
+    let mut checkpoint = Checkpoint::create(&ctl)?;
+    let (reader, writer) = io::pipe()?;
+    let output = std::fs::File::from(std::os::fd::OwnedFd::from(writer.try_clone()?)).metadata()?;
+    let mut command = Command::new(find_program("bash").ok_or_else(|| io::Error::other("bash is not on PATH"))?);
+    command
+        .arg("--norc")
+        .arg("--noprofile")
+        .arg(task.run.prelude().join(prelude::MAIN))
+        .env_clear()
+        .envs(environment(task))
+        .env(env::OUTPUT, format!("{}:{}", output.dev(), output.ino()))
+        .current_dir(task.job.workdir())
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer)
+        .process_group(0);
+    let mut child = command.spawn()?;
+    drop(command);
+    let pump = Pump::start(reader);
+    let pid = Pid::from_child(&child);
+    let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
+    let mut deadline = Instant::now() + task.bounds.time;
+    let mut stopped = false;
+    let end = loop {
+        let now = Instant::now();
+        if now >= deadline {
+            break Some(End::TimedOut);
+        }
+        if pump.seen() > task.bounds.output {
+            break Some(End::TooMuchOutput);
+        }
+        let wait = (deadline - now).min(Duration::from_millis(500));
+        let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
+        let mut fds = [PollFd::new(&pidfd, PollFlags::IN), PollFd::new(&checkpoint.tell, PollFlags::IN)];
+        match poll(&mut fds, Some(&wait)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let (over, told) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
+        if over {
+            break None;
+        }
+        if told {
+            let reached = match checkpoint.hear().as_deref() {
+                Some("sourced") => Step::Sourced,
+                Some("unpacked") => Step::Unpacked,
+                _ => continue,
+            };
+            let began = Instant::now();
+            let go_on = step(reached);
+            deadline += began.elapsed();
+            stopped |= !go_on;
+            checkpoint.answer(go_on)?;
+        }
+    };
+    // whatever the phase left running ends with it
+    let _ = kill_process_group(pid, Signal::KILL);
+    let status = child.wait()?;
+    let tail = pump.finish();
+    let death = notes::death(&ctl);
+    let end = end.unwrap_or_else(|| match &death {
+        Some(death) => End::Failed(death.message.clone()),
+        None if stopped => End::Stopped,
+        None if ctl.join("prepared").exists() => End::Done,
+        None => End::Failed(match status.signal() {
+            Some(signal) => format!("the shell was ended by signal {signal}"),
+            None => format!("the shell ended with status {} before its end", status.code().unwrap_or(-1)),
+        }),
+    });
+    let phase = std::fs::read_to_string(ctl.join("phase")).unwrap_or_default().trim().to_owned();
+    Ok(Outcome { end, death, notes: notes::notes(&ctl), phase, tail })
+}
+
+/// The clean environment: PATH, the locale, the job's folders, and our own words.
+fn environment(task: &Task) -> BTreeMap<String, OsString> {
+    let (run, job) = (task.run, task.job);
+    let mut path = run.bin().into_os_string();
+    if let Some(system) = std::env::var_os("PATH") {
+        path.push(":");
+        path.push(system);
+    }
+    let eclass_dirs = task.eclass_dirs.iter().map(|d| d.as_os_str()).collect::<Vec<_>>();
+    let mut env: BTreeMap<String, OsString> = task.variables.clone();
+    let mut set = |name: &str, value: OsString| {
+        env.insert(name.to_owned(), value);
+    };
+    set("PATH", path);
+    set("LC_ALL", "C.UTF-8".into());
+    set("TERM", "dumb".into());
+    set("HOME", job.home().into());
+    set("T", job.temp().into());
+    set("TMPDIR", job.temp().into());
+    set("WORKDIR", job.workdir().into());
+    set("DISTDIR", job.distdir().into());
+    set("D", job.image().into());
+    set("ED", job.image().into());
+    for name in ["ROOT", "EROOT", "SYSROOT", "ESYSROOT", "BROOT", "EPREFIX"] {
+        set(name, "".into());
+    }
+    set("EB_EBUILD", task.ebuild.into());
+    set("EB_ECLASS_DIRS", eclass_dirs.join(std::ffi::OsStr::new("\n")));
+    set("EB_PRELUDE", run.prelude().into());
+    set("EB_BIN", run.bin().into());
+    set("EB_CTL", job.ctl().into());
+    set(env::REAL, run.real().into());
+    set(env::TRACE, job.trace().path().into());
+    env
+}

@@ -1,0 +1,257 @@
+//! The trace: one record a traced process, and the contents that it saw.
+//!
+//! Records are lines of JSON in `log`; contents lie beside it in `blobs`, named by their md5. The ebuild's own
+//! processes could write there, too: what is read is data about that ebuild alone and is checked as such.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::escape::{escape, unescape};
+
+/// Bytes; contents of larger files are known by their md5 only.
+pub const BLOB_LIMIT: u64 = 64 << 20;
+
+/// Bytes that are stored as text without loss.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub Vec<u8>);
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&escape(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
+        Ok(Bytes(unescape(&String::deserialize(deserializer)?)))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tool {
+    Sed,
+    Perl,
+    Patch,
+}
+
+impl Tool {
+    pub const ALL: [Tool; 3] = [Tool::Sed, Tool::Perl, Tool::Patch];
+
+    /// The name of the program.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tool::Sed => "sed",
+            Tool::Perl => "perl",
+            Tool::Patch => "patch",
+        }
+    }
+}
+
+/// What a path led to, links followed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    Missing,
+    /// A regular file: its md5, and its size in bytes.
+    File {
+        md5: String,
+        size: u64,
+    },
+    Directory,
+    /// A device, a FIFO, a socket: never opened.
+    Other,
+    Unreadable,
+}
+
+impl State {
+    pub fn md5(&self) -> Option<&str> {
+        match self {
+            State::File { md5, .. } => Some(md5),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TargetRecord {
+    /// The word of argv.
+    pub arg: usize,
+    /// Absolute; links in its directory are resolved.
+    pub path: Bytes,
+    pub link: bool,
+    pub before: State,
+    pub after: State,
+}
+
+/// Where a standard stream went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stream {
+    /// The phase's own output or input: nobody reads it.
+    Nowhere,
+    /// A regular file: its path, and its contents (of output: after the call).
+    File {
+        path: Bytes,
+        contents: State,
+    },
+    Pipe,
+    Other,
+}
+
+/// Who started the tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Starter {
+    /// The phase's shell, perhaps by way of find, xargs, env and their like, whose names stand here.
+    Phase(Vec<String>),
+    /// A program or a script of the source.
+    Source(String),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    pub tool: Tool,
+    /// Nanoseconds of the monotonic clock.
+    pub start: u64,
+    pub end: u64,
+    pub argv: Vec<Bytes>,
+    pub cwd: Bytes,
+    /// 128 + n where signal n ended it.
+    pub exit: i32,
+    /// The shell's stack, as [`super::stack`] reads it.
+    pub at: Bytes,
+    pub phase: String,
+    pub starter: Starter,
+    /// Script files (`-f`): the word of argv and the md5 of the contents.
+    pub scripts: Vec<(usize, String)>,
+    pub targets: Vec<TargetRecord>,
+    pub stdin: Stream,
+    pub stdout: Stream,
+    /// LC_ALL, LC_CTYPE and LANG, the first that is set.
+    pub locale: Bytes,
+    pub posixly_correct: bool,
+    /// The patch file that eapply hands over.
+    pub patch: Option<Bytes>,
+}
+
+/// The folder that a job's trace goes to.
+#[derive(Clone, Debug)]
+pub struct TraceDir {
+    root: PathBuf,
+}
+
+impl TraceDir {
+    pub fn create(root: &Path) -> io::Result<TraceDir> {
+        fs::create_dir_all(root.join("blobs"))?;
+        Ok(TraceDir { root: root.into() })
+    }
+
+    pub fn open(root: &Path) -> TraceDir {
+        TraceDir { root: root.into() }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    /// Keeps `data` unless it is there already; gives its md5.
+    pub fn keep(&self, data: &[u8]) -> io::Result<String> {
+        let md5 = format!("{:x}", md5::compute(data));
+        let path = self.blob_path(&md5);
+        if !path.exists() {
+            // a name of its own first: another process may keep the same contents now
+            let fresh = self.root.join("blobs").join(format!("{md5}.{}", std::process::id()));
+            fs::write(&fresh, data)?;
+            fs::rename(&fresh, &path)?;
+        }
+        Ok(md5)
+    }
+
+    pub fn blob_path(&self, md5: &str) -> PathBuf {
+        self.root.join("blobs").join(md5)
+    }
+
+    /// Contents by md5; none where they were too large or nobody kept them.
+    pub fn blob(&self, md5: &str) -> Option<Vec<u8>> {
+        md5.bytes().all(|b| b.is_ascii_hexdigit()).then(|| fs::read(self.blob_path(md5)).ok()).flatten()
+    }
+
+    /// Adds a record: one write to a file open for appending, so that processes do not mix.
+    pub fn add(&self, record: &Record) -> io::Result<()> {
+        let mut line = serde_json::to_vec(record)?;
+        line.push(b'\n');
+        File::options().append(true).create(true).open(self.root.join("log"))?.write_all(&line)
+    }
+
+    /// All records in the order in which their processes began, and the number of lines that were none.
+    pub fn records(&self) -> io::Result<(Vec<Record>, usize)> {
+        let data = match fs::read(self.root.join("log")) {
+            Ok(data) => data,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
+            Err(error) => return Err(error),
+        };
+        let mut bad = 0;
+        let mut records: Vec<Record> = Vec::new();
+        for line in data.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+            match serde_json::from_slice(line) {
+                Ok(record) => records.push(record),
+                Err(_) => bad += 1,
+            }
+        }
+        records.sort_by_key(|r| (r.start, r.end));
+        Ok((records, bad))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(start: u64) -> Record {
+        Record {
+            tool: Tool::Sed,
+            start,
+            end: start + 1,
+            argv: vec![Bytes(b"sed".to_vec()), Bytes(b"s/\xff/\\1/".to_vec())],
+            cwd: Bytes(b"/w".to_vec()),
+            exit: 0,
+            at: Bytes::default(),
+            phase: "src_prepare".into(),
+            starter: Starter::Phase(vec![]),
+            scripts: vec![],
+            targets: vec![],
+            stdin: Stream::Nowhere,
+            stdout: Stream::Pipe,
+            locale: Bytes::default(),
+            posixly_correct: false,
+            patch: None,
+        }
+    }
+
+    #[test]
+    fn records_come_back_in_order_and_without_loss() {
+        let dir = tempfile::tempdir().unwrap();
+        let trace = TraceDir::create(dir.path()).unwrap();
+        trace.add(&record(7)).unwrap();
+        trace.add(&record(3)).unwrap();
+        fs::OpenOptions::new().append(true).open(dir.path().join("log")).unwrap().write_all(b"{rubbish\n").unwrap();
+        let (records, bad) = trace.records().unwrap();
+        assert_eq!(bad, 1);
+        assert_eq!(records.iter().map(|r| r.start).collect::<Vec<_>>(), [3, 7]);
+        assert_eq!(records[0].argv[1].0, b"s/\xff/\\1/");
+    }
+
+    #[test]
+    fn contents_are_kept_once_and_found_by_md5() {
+        let dir = tempfile::tempdir().unwrap();
+        let trace = TraceDir::create(dir.path()).unwrap();
+        let md5 = trace.keep(b"a").unwrap();
+        assert_eq!(trace.keep(b"a").unwrap(), md5);
+        assert_eq!(trace.blob(&md5).unwrap(), b"a");
+        assert_eq!(trace.blob("../log"), None);
+    }
+}

@@ -1,0 +1,208 @@
+//! The tracer: this program under the name of a traced tool, first on the phase's PATH.
+//!
+//! It looks at the tool's files, runs the real tool once with the same words, streams and environment, looks again,
+//! adds a record to the trace and ends as the tool ended. Whatever goes wrong in looking, the tool runs.
+
+mod ancestry;
+mod look;
+mod script;
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use super::trace::{Bytes, Record, Tool, TraceDir};
+use crate::edit::sed::argv::Invocation;
+
+/// The environment by which the runner speaks to the tracer.
+pub mod env {
+    /// The trace's folder.
+    pub const TRACE: &str = "EB_TRACE";
+    /// The folder with the tools' real programs, as links by their names.
+    pub const REAL: &str = "EB_REAL";
+    /// `device:inode` of the phase's output.
+    pub const OUTPUT: &str = "EB_OUTPUT";
+    /// The stack of the phase's shell.
+    pub const AT: &str = "EB_AT";
+    /// The process of the phase's shell.
+    pub const SHELL: &str = "EB_SHELL";
+    /// The phase function.
+    pub const PHASE: &str = "EB_PHASE";
+    /// The patch that eapply applies.
+    pub const PATCH: &str = "EB_PATCH";
+}
+
+/// The tool that this process was started as, if it was started as one below a phase.
+pub fn started_as() -> Option<Tool> {
+    let name = std::env::args_os().next()?;
+    let name = Path::new(&name).file_name()?;
+    let tool = Tool::ALL.into_iter().find(|t| name == t.name())?;
+    std::env::var_os(env::REAL).map(|_| tool)
+}
+
+/// Runs the real tool and records what it did; never returns.
+pub fn main(tool: Tool) -> ! {
+    let argv: Vec<OsString> = std::env::args_os().collect();
+    let real = PathBuf::from(std::env::var_os(env::REAL).unwrap_or_default()).join(tool.name());
+    let mut command = Command::new(&real);
+    command.arg0(&argv[0]).args(&argv[1..]);
+    let trace = std::env::var_os(env::TRACE).map(|dir| TraceDir::open(Path::new(&dir)));
+    let Some((trace, plan)) = trace.and_then(|t| Some((t, plan(tool, &argv)?))) else { fail(&real, command.exec()) };
+    let watch = look::Watch::begin(&trace, plan, tool);
+    let stdin = script::read_ahead(&trace, &watch.plan, &mut command);
+    let start = now();
+    let status = match command.status() {
+        Ok(status) => status,
+        Err(error) => fail(&real, error),
+    };
+    let end = now();
+    let record = record(tool, argv, &status, (start, end), watch, stdin, &trace);
+    if let Err(error) = trace.add(&record) {
+        eprintln!("ebaudit: the trace of {} is lost: {error}", tool.name());
+    }
+    leave(status)
+}
+
+/// Which files a call reads and writes, as far as its words tell.
+pub struct Plan {
+    /// Words of argv that name files to edit.
+    pub files: Vec<(usize, Vec<u8>)>,
+    /// Words of argv that name script files.
+    pub scripts: Vec<(usize, Vec<u8>)>,
+}
+
+/// None where there is nothing to trace: the tool then just runs.
+fn plan(tool: Tool, argv: &[OsString]) -> Option<Plan> {
+    let words: Vec<Vec<u8>> = argv.iter().map(|a| a.as_bytes().to_vec()).collect();
+    match tool {
+        Tool::Sed => {
+            let posix = std::env::var_os("POSIXLY_CORRECT").is_some();
+            // sed will say itself what is wrong with its words
+            let Ok(call) = Invocation::parse(&words, posix) else {
+                return Some(Plan { files: Vec::new(), scripts: Vec::new() });
+            };
+            let scripts = call.script_files().map(|(index, name)| (index, name.to_vec())).collect();
+            let files = call.files().map(|(index, name)| (index, name.to_vec())).filter(|(_, n)| n != b"-").collect();
+            Some(Plan { files, scripts })
+        }
+        Tool::Perl => {
+            let files = perl_files(&words)?;
+            Some(Plan { files, scripts: Vec::new() })
+        }
+        Tool::Patch => Some(Plan { files: Vec::new(), scripts: Vec::new() }),
+    }
+}
+
+/// The files of `perl -i`; none where perl does not edit in place.
+fn perl_files(words: &[Vec<u8>]) -> Option<Vec<(usize, Vec<u8>)>> {
+    let (mut in_place, mut code, mut i) = (false, false, 1);
+    while let Some(word) = words.get(i).filter(|w| w.first() == Some(&b'-') && w.len() > 1) {
+        i += 1;
+        if word == b"--" {
+            break;
+        }
+        let mut letters = word[1..].iter();
+        while let Some(letter) = letters.next() {
+            match letter {
+                // the rest of the word is the backup's suffix
+                b'i' => {
+                    in_place = true;
+                    break;
+                }
+                b'e' | b'E' => {
+                    code = true;
+                    if letters.as_slice().is_empty() {
+                        i += 1;
+                    }
+                    break;
+                }
+                b'I' | b'M' | b'm' | b'x' | b'F' | b'C' | b'D' | b'V' | b'd' => break,
+                _ => {}
+            }
+        }
+    }
+    if !code {
+        i += 1;
+    }
+    in_place.then(|| words.iter().cloned().enumerate().skip(i).collect())
+}
+
+fn record(
+    tool: Tool,
+    argv: Vec<OsString>,
+    status: &ExitStatus,
+    (start, end): (u64, u64),
+    watch: look::Watch,
+    read_ahead: Vec<(usize, String)>,
+    trace: &TraceDir,
+) -> Record {
+    let (targets, stdin, stdout, scripts) = watch.end(trace);
+    Record {
+        tool,
+        start,
+        end,
+        argv: argv.into_iter().map(|a| Bytes(a.into_vec())).collect(),
+        cwd: Bytes(std::env::current_dir().map(|d| d.into_os_string().into_vec()).unwrap_or_default()),
+        exit: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
+        at: variable(env::AT),
+        phase: String::from_utf8_lossy(&variable(env::PHASE).0).into_owned(),
+        starter: ancestry::starter(std::env::var(env::SHELL).ok().and_then(|p| p.parse().ok())),
+        scripts: scripts.into_iter().chain(read_ahead).collect(),
+        targets,
+        stdin,
+        stdout,
+        locale: ["LC_ALL", "LC_CTYPE", "LANG"].map(variable).into_iter().find(|v| !v.0.is_empty()).unwrap_or_default(),
+        posixly_correct: std::env::var_os("POSIXLY_CORRECT").is_some(),
+        patch: std::env::var_os(env::PATCH).map(|p| Bytes(p.into_vec())),
+    }
+}
+
+fn variable(name: &str) -> Bytes {
+    Bytes(std::env::var_os(name).map(OsStringExt::into_vec).unwrap_or_default())
+}
+
+fn now() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Ends as the tool ended, by the same signal where one ended it.
+fn leave(status: ExitStatus) -> ! {
+    if let Some(signal) = status.signal().and_then(rustix::process::Signal::from_named_raw) {
+        let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
+    }
+    std::process::exit(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
+}
+
+fn fail(real: &Path, error: std::io::Error) -> ! {
+    eprintln!("ebaudit: can't run {}: {error}", real.display());
+    std::process::exit(127)
+}
+
+/// The phase's output as [`env::OUTPUT`] names it.
+fn is_output(stream: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::env::var(env::OUTPUT).is_ok_and(|o| o == format!("{}:{}", stream.dev(), stream.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(words: &[&str]) -> Option<Vec<usize>> {
+        let words: Vec<Vec<u8>> = words.iter().map(|w| w.as_bytes().to_vec()).collect();
+        perl_files(&words).map(|f| f.into_iter().map(|(i, _)| i).collect())
+    }
+
+    #[test]
+    fn knows_the_files_of_perl_in_place() {
+        assert_eq!(files(&["perl", "-pi", "-e", "s/a/b/", "x", "y"]), Some(vec![4, 5]));
+        assert_eq!(files(&["perl", "-pi.bak", "-e", "s/a/b/", "x"]), Some(vec![4]));
+        assert_eq!(files(&["perl", "-i", "-pe", "s/a/b/", "x"]), Some(vec![4]));
+        assert_eq!(files(&["perl", "-i", "-pes/a/b/", "--", "-x"]), Some(vec![4]));
+        assert_eq!(files(&["perl", "-i", "script.pl", "x"]), Some(vec![3]));
+        assert_eq!(files(&["perl", "-ne", "print", "x"]), None);
+    }
+}

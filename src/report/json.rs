@@ -1,0 +1,32 @@
+//! `--format json` and `jsonl`, as the contract has them.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::model::{EbuildReport, Report, Summary};
+
+/// One document.
+pub fn document(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, report)?;
+    out.write_all(b"\n")
+}
+
+/// One ebuild, one line.
+pub fn ebuild_line(out: &mut dyn Write, ebuild: &EbuildReport) -> io::Result<()> {
+    line(out, ebuild)
+}
+
+/// The last line.
+pub fn summary_line(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        summary: &'a Summary,
+    }
+    line(out, &Line { summary })
+}
+
+fn line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")
+}

@@ -1,0 +1,167 @@
+//! The report for people: each finding under the ebuild's own lines, one line an ebuild, and how many of how many.
+
+use std::io::{self, Write};
+
+use annotate_snippets::{AnnotationKind, Group as Report1, Level as Title, Renderer, Snippet};
+
+use super::group::{Group, groups};
+use super::model::{EbuildReport, Finding, Level, Report, Status, Verdict};
+use super::printable;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    pub color: bool,
+    /// Columns.
+    pub width: usize,
+    /// Print the unified diffs of what prepare changed.
+    pub diff: bool,
+    /// The lowest level that is shown.
+    pub least: Level,
+}
+
+/// Prints `report` to `out`.
+pub fn print(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
+    let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
+    let renderer = renderer.term_width(style.width.clamp(60, 200));
+    for group in groups(&report.ebuilds).iter().filter(|g| g.finding.level >= style.least) {
+        finding(out, &renderer, group)?;
+    }
+    if style.diff {
+        for ebuild in &report.ebuilds {
+            diffs(out, ebuild)?;
+        }
+    }
+    for ebuild in &report.ebuilds {
+        writeln!(out, "{}", line(ebuild))?;
+    }
+    summary(out, report)
+}
+
+fn finding(out: &mut dyn Write, renderer: &Renderer, group: &Group) -> io::Result<()> {
+    let Group { ebuild, finding, others } = group;
+    let title = match finding.level {
+        Level::Error => Title::ERROR,
+        Level::Warning => Title::WARNING,
+        Level::Note => Title::NOTE,
+    };
+    let source = printable(&ebuild.source);
+    let mut head = Report1::with_title(title.primary_title(printable(&finding.message)).id(finding.rule.name()));
+    match span(&source, finding) {
+        Some(span) => {
+            let mark = AnnotationKind::Primary.span(span);
+            let mark = match finding.cause {
+                Some(cause) => mark.label(cause_label(cause)),
+                None => mark,
+            };
+            head = head.element(Snippet::source(&source).path(&finding.path).annotation(mark));
+        }
+        None => head = head.element(annotate_snippets::Origin::path(&finding.path)),
+    }
+    let evidence: Vec<_> = finding.evidence.iter().take(5).map(evidence_line).collect();
+    for text in evidence {
+        head = head.element(Title::HELP.with_name("found").message(text));
+    }
+    if !others.is_empty() {
+        let names: Vec<_> = others.iter().map(|o| o.cpv.as_str()).collect();
+        head = head.element(Title::NOTE.message(format!("the same in {}", names.join(", "))));
+    }
+    if let Some(suggestion) = &finding.suggestion {
+        let sure = if suggestion.verified { " (tried: right)" } else { "" };
+        head = head.element(Title::HELP.message(format!("{}{sure}", printable(&suggestion.text))));
+    }
+    writeln!(out, "{}\n", renderer.render(&[head]))
+}
+
+fn cause_label(cause: super::model::Cause) -> String {
+    serde_json::to_value(cause).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn evidence_line(evidence: &super::model::Evidence) -> String {
+    let mut text = printable(&evidence.path);
+    if let Some(line) = evidence.line {
+        text.push_str(&format!(":{line}"));
+    }
+    if let Some(line) = &evidence.text {
+        text.push_str(&format!(": {}", printable(line.trim())));
+    }
+    if let Some(note) = &evidence.note {
+        text.push_str(&format!(" ({})", printable(note)));
+    }
+    text
+}
+
+/// The bytes of `source` that the finding's lines take, without the blanks at either end.
+fn span(source: &str, finding: &Finding) -> Option<std::ops::Range<usize>> {
+    let (first, last) = (finding.line?, finding.end_line.or(finding.line)?);
+    let mut at = 0;
+    let mut range: Option<std::ops::Range<usize>> = None;
+    for (number, line) in (1..).zip(source.split_inclusive('\n')) {
+        if (first..=last).contains(&number) {
+            let text = line.trim_end();
+            let start = at + text.len() - text.trim_start().len();
+            let end = at + text.trim_end_matches(['\\', ' ', '\t']).len();
+            let start = range.as_ref().map_or(start, |r| r.start);
+            range = Some(start..end.max(start + 1).min(source.len()));
+        }
+        at += line.len();
+    }
+    range
+}
+
+fn diffs(out: &mut dyn Write, ebuild: &EbuildReport) -> io::Result<()> {
+    for diff in ebuild.changed.iter().filter_map(|c| c.diff.as_ref()) {
+        writeln!(out, "{}", printable(diff).trim_end())?;
+    }
+    Ok(())
+}
+
+/// The one-line verdict of an ebuild.
+fn line(ebuild: &EbuildReport) -> String {
+    let count = |level| ebuild.findings.iter().filter(|f| f.level == level).count();
+    let (errors, warnings, notes) = (count(Level::Error), count(Level::Warning), count(Level::Note));
+    let word = match ebuild.status {
+        Status::Audited if errors > 0 => "dead",
+        Status::Audited if warnings > 0 => "warn",
+        Status::Audited => "ok",
+        Status::Skipped => "skip",
+        _ => "hole",
+    };
+    let what = match ebuild.status {
+        Status::Audited => {
+            let ran: Vec<_> = ebuild.edits.iter().filter(|e| e.verdict != Verdict::NotRun).collect();
+            let live = ran.iter().filter(|e| e.verdict == Verdict::Live).count();
+            let mut text = format!("{}, {live} live", plural(ran.len(), "edit"));
+            for (n, name) in [(errors, "error"), (warnings, "warning"), (notes, "note")] {
+                if n > 0 {
+                    text.push_str(&format!(", {}", plural(n, name)));
+                }
+            }
+            text
+        }
+        _ => printable(ebuild.reason.as_deref().unwrap_or("no reason given")),
+    };
+    format!("{word:<5} {:<50} {what}", ebuild.cpv)
+}
+
+fn summary(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let s = &report.summary;
+    let mut line = format!("\n{} of {} audited", s.audited, plural(s.ebuilds, "ebuild"));
+    let skipped = report.ebuilds.iter().filter(|e| e.status == Status::Skipped).count();
+    if skipped > 0 {
+        line.push_str(&format!(" ({skipped} skipped)"));
+    }
+    let faulty = report.ebuilds.iter().filter(|e| e.findings.iter().any(|f| f.level >= Level::Warning)).count();
+    line.push_str(&format!(
+        ", {}: {}, {}, {} in {}",
+        plural(s.edits, "edit"),
+        plural(s.findings.error, "error"),
+        plural(s.findings.warning, "warning"),
+        plural(s.findings.note, "note"),
+        plural(faulty, "faulty ebuild"),
+    ));
+    writeln!(out, "{line}")
+}
+
+fn plural(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
