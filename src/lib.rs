@@ -2,4 +2,5 @@
 
 pub mod audit;
 pub mod escape;
+pub mod gentoo;
 pub mod report;

@@ -1,1 +1,9 @@
+//! The formats of the Gentoo ecosystem, read-only: names and versions, repositories and their masters,
+//! profiles and USE, Portage's configuration, cached metadata, Manifests.
+//!
+//! Nothing here runs a shell, opens a connection or prints. "PMS" is the Package Manager Specification.
 
+pub mod cpv;
+pub mod names;
+pub mod text;
+pub mod version;
