@@ -4,6 +4,8 @@
 //! Nothing here runs a shell, opens a connection or prints. "PMS" is the Package Manager Specification.
 
 pub mod cpv;
+pub mod layout;
 pub mod names;
+pub mod repository;
 pub mod text;
 pub mod version;
