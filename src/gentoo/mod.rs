@@ -3,9 +3,12 @@
 //!
 //! Nothing here runs a shell, opens a connection or prints. "PMS" is the Package Manager Specification.
 
+pub mod config;
 pub mod cpv;
 pub mod layout;
 pub mod names;
+pub mod repos_conf;
 pub mod repository;
 pub mod text;
+pub mod varfile;
 pub mod version;
