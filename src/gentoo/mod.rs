@@ -6,6 +6,7 @@
 pub mod config;
 pub mod cpv;
 pub mod layout;
+pub mod masters;
 pub mod names;
 pub mod repos_conf;
 pub mod repository;
