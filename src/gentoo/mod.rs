@@ -7,6 +7,8 @@ pub mod config;
 pub mod cpv;
 pub mod layout;
 pub mod masters;
+pub mod md5_cache;
+pub mod metadata;
 pub mod names;
 pub mod repos_conf;
 pub mod repository;
