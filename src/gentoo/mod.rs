@@ -6,6 +6,7 @@
 pub mod config;
 pub mod cpv;
 pub mod layout;
+pub mod manifest;
 pub mod masters;
 pub mod md5_cache;
 pub mod metadata;
