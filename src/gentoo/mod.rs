@@ -5,6 +5,7 @@
 
 pub mod config;
 pub mod cpv;
+pub mod depstring;
 pub mod layout;
 pub mod manifest;
 pub mod masters;
