@@ -14,6 +14,7 @@ pub mod metadata;
 pub mod names;
 pub mod repos_conf;
 pub mod repository;
+pub mod src_uri;
 pub mod text;
 pub mod varfile;
 pub mod version;
