@@ -3,6 +3,7 @@
 //!
 //! Nothing here runs a shell, opens a connection or prints. "PMS" is the Package Manager Specification.
 
+pub mod atom;
 pub mod config;
 pub mod cpv;
 pub mod depstring;
