@@ -169,6 +169,42 @@ impl TargetAtom {
                 .as_deref()
                 .is_none_or(|wanted| wanted == subslot)
     }
+
+    /// `category/package`, if neither is a pattern.
+    pub(super) fn exact_name(&self) -> Option<String> {
+        let category = self.category.as_ref()?;
+        let name = format!("{category}/{}", self.package);
+        (!name.contains('*')).then_some(name)
+    }
+
+    /// The version that the operator compares with; none without an operator and for `=…*`.
+    pub(super) fn version(&self) -> Option<&Version> {
+        match &self.version {
+            VersionTest::Any | VersionTest::StartsWith(_) => None,
+            VersionTest::Less(version)
+            | VersionTest::LessOrEqual(version)
+            | VersionTest::Equal(version)
+            | VersionTest::SameVersion(version)
+            | VersionTest::GreaterOrEqual(version)
+            | VersionTest::Greater(version) => Some(version),
+        }
+    }
+
+    /// How specific the atom is, as Portage ranks the lines of package.* files: later overrides earlier.
+    pub(super) fn specificity(&self) -> u8 {
+        let version = match self.version {
+            VersionTest::Equal(_) => 6,
+            VersionTest::SameVersion(_) => 5,
+            VersionTest::StartsWith(_) => 4,
+            VersionTest::Any => 1,
+            _ => 2,
+        };
+        if self.slot.is_some() {
+            version.max(3)
+        } else {
+            version
+        }
+    }
 }
 
 impl VersionTest {

@@ -97,6 +97,11 @@ impl PortageConfig {
         self.conf.get(name).map(String::as_str)
     }
 
+    /// All variables of make.globals, or the defaults in its place.
+    pub fn globals(&self) -> &Variables {
+        &self.globals
+    }
+
     /// All variables of make.conf.
     pub fn conf_variables(&self) -> &Variables {
         &self.conf

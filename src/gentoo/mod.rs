@@ -14,6 +14,7 @@ pub mod md5_cache;
 pub mod metadata;
 pub mod mirrors;
 pub mod names;
+pub mod profile;
 pub mod repo_config;
 pub mod repos_conf;
 pub mod repository;
