@@ -137,6 +137,14 @@ impl TargetAtom {
         self.repository.as_deref()
     }
 
+    /// `category/package`, or the package alone where any category will do.
+    pub fn name(&self) -> String {
+        match &self.category {
+            Some(category) => format!("{category}/{}", self.package),
+            None => self.package.clone(),
+        }
+    }
+
     /// Whether category and package match.
     pub fn matches_name(&self, category: &str, package: &str) -> bool {
         self.category
