@@ -154,8 +154,8 @@ fn parse_into(
 }
 
 fn is_name(text: &str) -> bool {
-    text.chars().all(|c| c == '_' || c.is_alphanumeric())
-        && !text.starts_with(|c: char| c.is_ascii_digit())
+    let plain = text.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
+    plain && text.starts_with(|c: char| !c.is_ascii_digit())
 }
 
 /// Python's shlex in its POSIX mode with the characters of words that Portage sets.
@@ -201,8 +201,9 @@ impl Lexer<'_> {
                 }
                 '\\' => {
                     self.next();
-                    let escaped = self.next();
-                    token.get_or_insert_default().extend(escaped);
+                    // at the very end Portage has added a line break
+                    let escaped = self.next().unwrap_or('\n');
+                    token.get_or_insert_default().push(escaped);
                 }
                 '\'' | '"' => self.quoted(token.get_or_insert_default())?,
                 c if is_word(c) => {
