@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod edit;
 pub mod escape;
+pub mod gentoo;
 pub mod phase;
 pub mod report;
 pub mod tree;

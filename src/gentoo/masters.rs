@@ -1,0 +1,225 @@
+//! A repository with the ones it builds upon: masters, their eclasses, and where other repositories are.
+
+use std::path::{Path, PathBuf};
+
+use super::config::PortageConfig;
+use super::names;
+use super::repository::{Listing, Repository, RepositoryError};
+use super::text::ReadError;
+
+/// Why the repositories that were named can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum MastersError {
+    #[error("--repository {name}={}: {source}", path.display())]
+    Override {
+        name: String,
+        path: PathBuf,
+        #[source]
+        source: RepositoryError,
+    },
+    #[error("--repository {name}={}: `{name}` is no repository name (PMS 3.1.5)", path.display())]
+    Name { name: String, path: PathBuf },
+}
+
+/// The audited repository and its masters.
+#[derive(Clone, Debug)]
+pub struct RepositorySet {
+    pub repository: Repository,
+    /// In the order of layout.conf (or of repos.conf, whose `masters` overrides it): a later one's eclass wins.
+    ///
+    /// As in Portage masters of masters are no masters: a repository that needs them lists them.
+    pub masters: Vec<Repository>,
+    /// Masters that were listed and found nowhere.
+    pub missing: Vec<String>,
+    /// eclass-overrides of repos.conf; the last wins over all.
+    eclass_overrides: Vec<Repository>,
+    known: Vec<(String, PathBuf)>,
+}
+
+impl RepositorySet {
+    /// Finds the masters of a repository: first among `overrides` (`--repository NAME=PATH`), then in
+    /// repos.conf, then as the directory of that name beside the repository.
+    ///
+    /// A layout.conf without `masters` means the main repository, if there is one. A master that is not found
+    /// is put into [`RepositorySet::missing`]; an override that is no repository is an error.
+    pub fn resolve(
+        repository: Repository,
+        overrides: &[(String, PathBuf)],
+        config: &PortageConfig,
+    ) -> Result<RepositorySet, MastersError> {
+        for (name, path) in overrides {
+            if !names::is_repository(name) {
+                return Err(MastersError::Name {
+                    name: name.clone(),
+                    path: path.clone(),
+                });
+            }
+            open_override(name, path)?;
+        }
+        let finder = Finder {
+            repository: &repository,
+            overrides,
+            config,
+        };
+        let section = config.repositories().section(&repository.name);
+        let listed = section
+            .and_then(|section| section.masters.clone())
+            .or_else(|| repository.layout.masters.clone());
+        let mut set = RepositorySet {
+            masters: Vec::new(),
+            missing: Vec::new(),
+            eclass_overrides: Vec::new(),
+            known: Vec::new(),
+            repository: repository.clone(),
+        };
+        match listed {
+            Some(names) => {
+                for name in names {
+                    match finder.find(&name)? {
+                        Some(master) => set.masters.push(master),
+                        None => set.missing.push(name),
+                    }
+                }
+            }
+            None => {
+                let main = config.main_repository();
+                if main != repository.name {
+                    set.masters.extend(finder.find(main)?);
+                }
+            }
+        }
+        for name in section
+            .into_iter()
+            .flat_map(|section| &section.eclass_overrides)
+        {
+            match finder.find(name)? {
+                Some(other) => set.eclass_overrides.push(other),
+                None => set.missing.push(name.clone()),
+            }
+        }
+        set.known.extend(overrides.iter().cloned());
+        for section in &config.repositories().sections {
+            let Some(location) = section.location.as_ref().filter(|path| path.is_dir()) else {
+                continue;
+            };
+            for name in std::iter::once(&section.name).chain(&section.aliases) {
+                set.known.push((name.clone(), location.clone()));
+            }
+        }
+        Ok(set)
+    }
+
+    /// The masters and then the repository itself: the order in which repository-wide profile files stack.
+    pub fn all(&self) -> impl Iterator<Item = &Repository> {
+        self.masters.iter().chain([&self.repository])
+    }
+
+    /// The repositories whose eclasses this one sees, the one that wins first.
+    fn eclass_order(&self) -> impl Iterator<Item = &Repository> {
+        // a repository that lists itself among its masters keeps that place
+        let own = (!self
+            .masters
+            .iter()
+            .any(|master| master.location == self.repository.location))
+        .then_some(&self.repository);
+        self.eclass_overrides
+            .iter()
+            .rev()
+            .chain(own)
+            .chain(self.masters.iter().rev())
+    }
+
+    /// The eclass directories that are there, the one that wins first: what `inherit` searches.
+    pub fn eclass_dirs(&self) -> Vec<PathBuf> {
+        let mut dirs = Vec::new();
+        for repository in self.eclass_order() {
+            let dir = repository.location.join("eclass");
+            if dir.is_dir() && !dirs.contains(&dir) {
+                dirs.push(dir);
+            }
+        }
+        dirs
+    }
+
+    /// The eclass that `inherit NAME` takes: the name of its repository and the file.
+    pub fn find_eclass(&self, name: &str) -> Option<(&str, PathBuf)> {
+        if !names::is_eclass(name) {
+            return None;
+        }
+        self.eclass_order().find_map(|repository| {
+            let path = repository
+                .location
+                .join("eclass")
+                .join(format!("{name}.eclass"));
+            path.is_file().then_some((repository.name.as_str(), path))
+        })
+    }
+
+    /// Where the repository of a name is, if it is one of these or named by `--repository` or repos.conf.
+    pub fn location(&self, name: &str) -> Option<&Path> {
+        let ours = self.all().find(|repository| repository.name == name);
+        let ours = ours.map(|repository| repository.location.as_path());
+        ours.or_else(|| {
+            self.known
+                .iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, path)| path.as_path())
+        })
+    }
+
+    /// [`Repository::categories`] of the repository with its masters.
+    pub fn categories(&self) -> Result<Listing<String>, ReadError> {
+        self.repository
+            .categories(&self.masters, self.missing.is_empty())
+    }
+}
+
+fn open_override(name: &str, path: &Path) -> Result<Repository, MastersError> {
+    Repository::open_as(path, Some(name)).map_err(|source| MastersError::Override {
+        name: name.to_owned(),
+        path: path.to_owned(),
+        source,
+    })
+}
+
+struct Finder<'a> {
+    repository: &'a Repository,
+    overrides: &'a [(String, PathBuf)],
+    config: &'a PortageConfig,
+}
+
+impl Finder<'_> {
+    fn find(&self, name: &str) -> Result<Option<Repository>, MastersError> {
+        if name == self.repository.name {
+            return Ok(Some(self.repository.clone()));
+        }
+        if let Some((name, path)) = self.overrides.iter().rev().find(|(given, _)| given == name) {
+            return open_override(name, path).map(Some);
+        }
+        // a section that points to no repository is passed over, as by Portage
+        let section = self.config.repositories().section(name);
+        let configured = section.and_then(|section| section.location.as_ref());
+        if let Some(found) = configured.and_then(|path| Repository::open_as(path, Some(name)).ok())
+        {
+            return Ok(Some(found));
+        }
+        Ok(self.beside(name))
+    }
+
+    /// `../NAME`, of the path as given and of where its links lead to, if that is a repository of this name.
+    fn beside(&self, name: &str) -> Option<Repository> {
+        if !names::is_repository(name) {
+            return None;
+        }
+        let given = self.repository.location.clone();
+        let real = given.canonicalize().ok();
+        std::iter::once(given).chain(real).find_map(|location| {
+            let found = Repository::open(&location.parent()?.join(name)).ok()?;
+            (found.name == name).then_some(found)
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "masters_tests.rs"]
+mod tests;

@@ -1,0 +1,9 @@
+//! Profiles: the chain of directories that a profile is made of, and USE as it follows from it (PMS chapter 5).
+
+mod chain;
+mod node;
+mod use_flags;
+mod variables;
+
+pub use chain::{Profile, ProfileError, ProfileSource};
+pub use use_flags::{UseChange, UseChangeError, UsePackage, UseState};

@@ -1,0 +1,156 @@
+//! Reading the line-based configuration files that Portage and profiles share.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file that is there and can't be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: can't be read: {source}", path.display())]
+pub struct ReadError {
+    pub path: PathBuf,
+    #[source]
+    pub source: io::Error,
+}
+
+/// One line that says something, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub path: PathBuf,
+    /// Counted from 1.
+    pub number: usize,
+    pub text: String,
+}
+
+/// The bytes of a file, `None` where there is no such file (or a directory in its place).
+pub fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(source) => match source.kind() {
+            io::ErrorKind::NotFound
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::IsADirectory => Ok(None),
+            _ => Err(ReadError {
+                path: path.to_owned(),
+                source,
+            }),
+        },
+    }
+}
+
+/// [`read_bytes`] as text; what is no UTF-8 becomes U+FFFD, as Portage reads these files.
+pub fn read(path: &Path) -> Result<Option<String>, ReadError> {
+    Ok(read_bytes(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// The first line of a file without blanks around it, `None` where there is no file.
+pub fn first_line(path: &Path) -> Result<Option<String>, ReadError> {
+    Ok(read(path)?.map(|text| text.lines().next().unwrap_or("").trim().to_owned()))
+}
+
+/// The lines of a file, or of all files below a directory in the order of their names, without
+/// remarks (`#` to the end of the line at its start or after a blank) and empty lines, as Portage's grabfile.
+pub fn lines(path: &Path) -> Result<Vec<Line>, ReadError> {
+    let mut out = Vec::new();
+    for file in files(path)? {
+        let Some(text) = read(&file)? else { continue };
+        for (index, line) in text.lines().enumerate() {
+            let said = strip_remark(line);
+            if !said.is_empty() {
+                out.push(Line {
+                    path: file.clone(),
+                    number: index + 1,
+                    text: said,
+                });
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The words of a line up to the first that begins with `#`, one blank between them.
+fn strip_remark(line: &str) -> String {
+    let words: Vec<&str> = line
+        .split_whitespace()
+        .take_while(|word| !word.starts_with('#'))
+        .collect();
+    words.join(" ")
+}
+
+/// A file itself, or the files below a directory, sorted, without hidden ones, backups (`~`) and version control.
+pub fn files(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
+    let mut out = Vec::new();
+    let mut stack = vec![(path.to_owned(), 0)];
+    while let Some((at, depth)) = stack.pop() {
+        // a link that leads back up must not keep us here for ever
+        if depth > 32 {
+            continue;
+        }
+        match fs::metadata(&at) {
+            Ok(meta) if meta.is_dir() => {
+                for name in sorted_names(&at)?.into_iter().rev() {
+                    let shown = name.to_string_lossy();
+                    if shown.starts_with('.') || shown.ends_with('~') || shown == "CVS" {
+                        continue;
+                    }
+                    stack.push((at.join(&name), depth + 1));
+                }
+            }
+            Ok(meta) if meta.is_file() => out.push(at),
+            _ => {}
+        }
+    }
+    Ok(out)
+}
+
+/// The names in a directory, sorted by their bytes; none where there is no directory.
+pub fn sorted_names(dir: &Path) -> Result<Vec<std::ffi::OsString>, ReadError> {
+    let wrap = |source| ReadError {
+        path: dir.to_owned(),
+        source,
+    };
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(wrap(error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.push(entry.map_err(wrap)?.file_name());
+    }
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_reads_as_its_files_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().join("package.use");
+        fs::create_dir_all(at.join("20")).unwrap();
+        fs::write(at.join("10-b"), "one # remark\n\n# nothing\n").unwrap();
+        fs::write(at.join("20/x"), b"two \xff#kept\n").unwrap();
+        fs::write(at.join(".hidden"), "no\n").unwrap();
+        fs::write(at.join("old~"), "no\n").unwrap();
+        let read: Vec<_> = lines(&at).unwrap();
+        let texts: Vec<_> = read.iter().map(|line| line.text.as_str()).collect();
+        assert_eq!(texts, ["one", "two \u{fffd}#kept"]);
+        assert_eq!(read[0].number, 1);
+    }
+
+    #[test]
+    fn what_is_not_there_has_no_lines() {
+        assert!(lines(Path::new("/nonexistent/x")).unwrap().is_empty());
+        assert!(read(Path::new("/nonexistent/x")).unwrap().is_none());
+    }
+}
