@@ -339,7 +339,7 @@ impl Found<'_> {
                 if full.is_dir() {
                     return Err(no_place());
                 }
-                if !file.ends_with(".ebuild") {
+                if !file.ends_with(".ebuild") || !full.is_file() {
                     return Err(TargetError::NoEbuild(word.to_owned()));
                 }
                 let cpv =

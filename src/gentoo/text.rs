@@ -22,19 +22,36 @@ pub struct Line {
     pub text: String,
 }
 
-/// The bytes of a file, `None` where there is no such file (or a directory in its place).
+/// The largest file that is read, in bytes; real ones stay below a twentieth of it.
+const MAX_SIZE: u64 = 64 << 20;
+
+/// The bytes of a file, `None` where there is no such file or something else in its place (a directory, a
+/// pipe, a device). A file of more than 64 MiB is an error.
 pub fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
+    let wrap = |source| ReadError {
+        path: path.to_owned(),
+        source,
+    };
+    // asked before it is opened: opening a pipe waits for a writer
+    match fs::metadata(path) {
+        Ok(meta) if !meta.is_file() => return Ok(None),
+        Ok(meta) if meta.len() > MAX_SIZE => {
+            let source = io::Error::new(io::ErrorKind::FileTooLarge, "larger than 64 MiB");
+            return Err(wrap(source));
+        }
+        _ => {}
+    }
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(source) => match source.kind() {
-            io::ErrorKind::NotFound
-            | io::ErrorKind::NotADirectory
-            | io::ErrorKind::IsADirectory => Ok(None),
-            _ => Err(ReadError {
-                path: path.to_owned(),
-                source,
-            }),
-        },
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(wrap(error)),
     }
 }
 
@@ -146,6 +163,33 @@ mod tests {
         let texts: Vec<_> = read.iter().map(|line| line.text.as_str()).collect();
         assert_eq!(texts, ["one", "two \u{fffd}#kept"]);
         assert_eq!(read[0].number, 1);
+    }
+
+    #[test]
+    fn nothing_but_files_of_a_sane_size_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            0o600.into(),
+            0,
+        )
+        .unwrap();
+        assert!(read_bytes(&pipe).unwrap().is_none() && lines(&pipe).unwrap().is_empty());
+        assert!(read_bytes(dir.path()).unwrap().is_none());
+        let big = dir.path().join("big");
+        fs::File::create(&big)
+            .unwrap()
+            .set_len(MAX_SIZE + 1)
+            .unwrap();
+        assert!(
+            read_bytes(&big)
+                .unwrap_err()
+                .to_string()
+                .ends_with("big: can't be read: larger than 64 MiB")
+        );
     }
 
     #[test]
