@@ -1,9 +1,11 @@
 //! ebaudit: which edits of an ebuild change nothing any more?
 
 pub mod audit;
+pub mod cli;
 pub mod edit;
 pub mod escape;
 pub mod gentoo;
 pub mod phase;
 pub mod report;
+pub mod source;
 pub mod tree;

@@ -1,1 +1,15 @@
+//! One ebuild's job from end to end, and the rules by which its edits are judged.
+
+mod changed;
+pub mod context;
+mod distfiles;
+pub mod eapi;
+mod edits;
+mod failure;
+mod findings;
+mod job;
+mod report;
 pub mod rules;
+mod variables;
+
+pub use job::audit;

@@ -1,1 +1,39 @@
+//! The command line.
 
+mod args;
+mod audit;
+mod exit;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Runs the command that the words of this process ask for.
+pub fn main() -> ExitCode {
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // help and version go to standard output and are no error
+            let code = if error.use_stderr() { exit::USAGE } else { exit::DONE };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let done = std::panic::catch_unwind(move || match args.command {
+        args::Command::Audit(args) => audit::run(*args),
+    });
+    match done {
+        Ok(Ok(code)) => ExitCode::from(code),
+        Ok(Err(error)) => {
+            eprintln!("ebaudit: {}", crate::report::printable(&format!("{error:#}")));
+            ExitCode::from(exit::USAGE)
+        }
+        Err(_) => {
+            eprintln!("ebaudit: an internal error, sorry; please report it with the text above");
+            ExitCode::from(exit::INTERNAL)
+        }
+    }
+}
+
+pub use args::Args;

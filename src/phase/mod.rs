@@ -5,6 +5,7 @@
 
 mod checkpoint;
 pub mod job;
+pub mod names;
 pub mod notes;
 pub mod output;
 pub mod prelude;

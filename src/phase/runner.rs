@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -106,6 +107,9 @@ pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcom
         if now >= deadline {
             break Some(End::TimedOut);
         }
+        if interrupted() {
+            break Some(End::Failed("interrupted".into()));
+        }
         if pump.seen() > task.bounds.output {
             break Some(End::TooMuchOutput);
         }
@@ -149,6 +153,24 @@ pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcom
     });
     let phase = std::fs::read_to_string(ctl.join("phase")).unwrap_or_default().trim().to_owned();
     Ok(Outcome { end, death, notes: notes::notes(&ctl), phase, tail })
+}
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// From now on Ctrl-C and SIGTERM end the running phases instead of this process.
+pub fn interruptible() -> io::Result<()> {
+    ctrlc::set_handler(|| {
+        // the second one means it
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+    })
+    .map_err(io::Error::other)
+}
+
+/// Whether Ctrl-C or SIGTERM came.
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::SeqCst)
 }
 
 /// The clean environment: PATH, the locale, the job's folders, and our own words.

@@ -1,1 +1,1 @@
-
+pub mod distfile; pub mod store; pub mod unpack;

@@ -42,3 +42,5 @@ impl Invocation {
         self.files.iter().map(|(i, n)| (*i, n.as_slice()))
     }
 }
+impl Invocation { pub fn backup_path(&self, p: &std::path::Path) -> Option<std::path::PathBuf> {
+    use std::os::unix::ffi::*; let s = self.in_place.clone()?; let mut n = p.as_os_str().to_owned(); n.push(std::ffi::OsString::from_vec(s)); Some(n.into()) } }

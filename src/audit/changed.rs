@@ -1,0 +1,53 @@
+//! What prepare changed: the files, their md5s, their diffs.
+
+use std::fs;
+use std::path::Path;
+
+use super::job::Facts;
+use crate::escape::escape_path;
+use crate::report::model::{ChangeKind, ChangedFile};
+use crate::tree::{self, Entry, Kind, Pack, changes, hex, unified};
+
+/// The changed files; `edits` is filled by the caller.
+pub fn changed(facts: &Facts, workdir: &Path) -> Vec<ChangedFile> {
+    let (Some(before), Some(after)) = (&facts.before, &facts.after) else { return Vec::new() };
+    let mut found = Vec::new();
+    for change in changes(before, after) {
+        let path = escape_path(&change.path);
+        let diff = match (change.kind, change.before, change.after) {
+            (tree::ChangeKind::Modified, Some(old), Some(_)) => {
+                diff(&path, old, &workdir.join(&change.path), facts.pack.as_ref())
+            }
+            _ => None,
+        };
+        found.push(ChangedFile {
+            path,
+            change: match change.kind {
+                tree::ChangeKind::Modified => ChangeKind::Modified,
+                tree::ChangeKind::Added => ChangeKind::Added,
+                tree::ChangeKind::Removed => ChangeKind::Removed,
+            },
+            before: change.before.and_then(md5),
+            after: change.after.and_then(md5),
+            edits: Vec::new(),
+            diff,
+        });
+    }
+    found
+}
+
+fn md5(entry: &Entry) -> Option<String> {
+    match &entry.kind {
+        Kind::File { md5, .. } => Some(hex(md5)),
+        _ => None,
+    }
+}
+
+fn diff(path: &str, old: &Entry, new: &Path, pack: Option<&Pack>) -> Option<String> {
+    let Kind::File { pack: Some(slot), .. } = old.kind else { return None };
+    let meta = fs::symlink_metadata(new).ok()?;
+    if !meta.is_file() || meta.len() as usize > tree::DIFF_LIMIT {
+        return None;
+    }
+    unified(path, &pack?.get(slot).ok()?, &fs::read(new).ok()?)
+}

@@ -1,0 +1,269 @@
+//! From places and their traced calls to the report's edits.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::edit::fate::{self, Known, Later};
+use crate::edit::inventory::{Call, unquoted};
+use crate::edit::outcome::{self, CallOutcome, union};
+use crate::edit::place::Place;
+use crate::edit::site::Sources;
+use crate::escape::{escape, escape_path};
+use crate::phase::names::Names;
+use crate::phase::notes::Note;
+use crate::phase::trace::{Record, State, TraceDir};
+use crate::report::model::{By, Edit, EditKind, Origin, Target, Verdict};
+use crate::tree::{Kind, Pack, Snapshot, hex};
+
+/// An edit with what it was made from.
+#[derive(Debug)]
+pub struct Judged {
+    pub edit: Edit,
+    /// None for an edit that did not run.
+    pub place: Option<Place>,
+    pub calls: Vec<CallOutcome>,
+}
+
+/// What the judging of edits needs beside the trace.
+pub struct Scene<'a> {
+    pub names: &'a Names,
+    pub trace: &'a TraceDir,
+    pub before: Option<&'a Snapshot>,
+    pub after: Option<&'a Snapshot>,
+    pub pack: Option<&'a Pack>,
+    pub filesdir: PathBuf,
+    /// Whether the phases came to their end, so that what has no trace did not run.
+    pub complete: bool,
+}
+
+impl Scene<'_> {
+    /// Contents by md5: from the trace, else from the pristine tree.
+    pub fn contents(&self, md5: &str) -> Option<Vec<u8>> {
+        self.trace.blob(md5).or_else(|| {
+            let entries = &self.before?.entries;
+            let slot = entries.values().find_map(|e| match &e.kind {
+                Kind::File { md5: m, pack: Some(slot) } if hex(m) == md5 => Some(*slot),
+                _ => None,
+            })?;
+            self.pack?.get(slot).ok()
+        })
+    }
+
+    /// The md5 of a file at the end of the phase.
+    pub fn end(&self, path: &Path) -> Option<String> {
+        Some(hex(&self.after?.md5(self.names.below_work(path)?)?))
+    }
+
+    /// Whether another file of the tree or of FILESDIR has these contents.
+    fn elsewhere(&self, md5: &str) -> bool {
+        let in_tree = |s: &Snapshot| s.entries.values().any(|e| matches!(&e.kind, Kind::File { md5: m, .. } if hex(m) == md5));
+        if self.before.is_some_and(in_tree) {
+            return true;
+        }
+        let files = walkdir::WalkDir::new(&self.filesdir).into_iter().flatten().filter(|f| f.file_type().is_file());
+        files.into_iter().any(|f| crate::tree::md5_of_file(f.path()).is_ok_and(|m| hex(&m) == md5))
+    }
+}
+
+/// The edits of all places, then those that the ebuild's text has and nothing ran.
+pub fn edits(places: Vec<Place>, notes: &[Note], sources: &mut Sources, scene: &Scene) -> Vec<Judged> {
+    let mut found = Vec::new();
+    let all: Vec<Record> = places.iter().flat_map(|p| p.records.iter().cloned()).collect();
+    for place in places {
+        found.push(ran(place, &all, scene));
+    }
+    for note in notes.iter().filter(|n| n.kind == "patch-gone") {
+        found.extend(patch_gone(note, sources, scene));
+    }
+    if scene.complete {
+        not_run(&mut found, sources);
+    }
+    // ids follow the text: first the ebuild's own edits in order of line
+    found.sort_by_key(|j| (j.edit.by as u8, j.edit.origin.file.clone(), j.edit.origin.line, j.edit.origin.end_line));
+    for (id, judged) in found.iter_mut().enumerate() {
+        judged.edit.id = id;
+    }
+    found
+}
+
+fn ran(place: Place, all: &[Record], scene: &Scene) -> Judged {
+    let mut calls: Vec<CallOutcome> = place.records.iter().map(outcome::call).collect();
+    for (record, call) in place.records.iter().zip(&mut calls) {
+        fates(record, call, all, scene);
+    }
+    let targets = targets(&calls, scene.names);
+    let first = &place.records[0];
+    let verdict = union(calls.iter().map(|c| c.verdict));
+    let reason = calls.iter().filter(|c| c.verdict == verdict).find_map(|c| c.reason.clone());
+    let exit = place.records.iter().map(|r| r.exit).find(|e| *e != 0).unwrap_or(0);
+    let cwd = Path::new(std::ffi::OsStr::from_bytes(&first.cwd.0));
+    let edit = Edit {
+        id: 0,
+        kind: place.kind,
+        phase: first.phase.clone(),
+        origin: place.site.origin.clone(),
+        by: place.by,
+        argv: first.argv.iter().map(|a| escape(&a.0)).collect(),
+        cwd: scene.names.show(cwd),
+        exit: Some(exit),
+        verdict,
+        targets,
+        commands: Vec::new(),
+        condition: place.site.call().and_then(|c| c.condition.clone()),
+        variants: vec![0],
+        reason: reason.filter(|_| verdict == Verdict::Unknown),
+    };
+    Judged { edit, place: Some(place), calls }
+}
+
+/// Live files whose edit was undone or replaced later become `overwritten`, and the call with them.
+fn fates(record: &Record, call: &mut CallOutcome, all: &[Record], scene: &Scene) {
+    for file in call.files.iter_mut().filter(|f| f.verdict == Verdict::Live) {
+        let (Some(before), Some(after)) = (file.before.md5(), file.after.md5()) else { continue };
+        let later: Vec<Later> = all
+            .iter()
+            .filter(|r| r.start > record.start)
+            .flat_map(|r| r.targets.iter().filter(|t| t.path == file.path).map(move |t| Later { record: r, target: t }))
+            .collect();
+        let end = scene.end(outcome::path(&file.path));
+        let known = Known {
+            contents: &|md5| scene.contents(md5),
+            elsewhere: &|md5| scene.elsewhere(md5),
+            replay: &|_, _| None,
+        };
+        if fate::overwritten(before, after, &later, end.as_deref(), &known) {
+            file.verdict = Verdict::Overwritten;
+        }
+    }
+    if call.verdict == Verdict::Live && !call.files.is_empty() {
+        call.verdict = union(call.files.iter().map(|f| f.verdict));
+    }
+}
+
+/// The files of all calls, each once: its first state, its last, and the best verdict.
+fn targets(calls: &[CallOutcome], names: &Names) -> Vec<Target> {
+    let mut order: Vec<String> = Vec::new();
+    let mut by_path: BTreeMap<String, Target> = BTreeMap::new();
+    let md5 = |state: &State| state.md5().map(str::to_owned);
+    for file in calls.iter().flat_map(|c| &c.files) {
+        let path = names.show(outcome::path(&file.path));
+        match by_path.get_mut(&path) {
+            Some(target) => {
+                target.verdict = union([target.verdict, file.verdict]);
+                target.after = md5(&file.after);
+            }
+            None => {
+                let target = Target {
+                    path: path.clone(),
+                    verdict: file.verdict,
+                    before: md5(&file.before),
+                    after: md5(&file.after),
+                };
+                by_path.insert(path.clone(), target);
+                order.push(path);
+            }
+        }
+    }
+    order.iter().filter_map(|p| by_path.remove(p)).collect()
+}
+
+/// A patch that eapply did not find.
+fn patch_gone(note: &Note, sources: &mut Sources, scene: &Scene) -> Option<Judged> {
+    let site = sources.site(&note.frames, EditKind::Patch)?;
+    let path = Path::new(std::ffi::OsStr::from_bytes(&note.text));
+    let shown = match path.strip_prefix(&scene.filesdir) {
+        Ok(rest) => format!("files/{}", escape_path(rest)),
+        Err(_) => scene.names.show(path),
+    };
+    let mut origin = site.origin.clone();
+    if let Some((line, end_line)) = patches_entry(sources, &shown) {
+        let ebuild = sources.ebuild();
+        origin = Origin { file: ebuild.origin.clone(), line, end_line, ..origin };
+    }
+    let by = if origin.file == sources.ebuild().origin { By::Ebuild } else { site.source.by };
+    let target = Target { path: shown, verdict: Verdict::PathGone, before: None, after: None };
+    let edit = Edit {
+        id: 0,
+        kind: EditKind::Patch,
+        phase: "src_prepare".into(),
+        origin,
+        by,
+        argv: vec!["eapply".into(), escape(&note.text)],
+        cwd: ".".into(),
+        exit: Some(1),
+        verdict: Verdict::PathGone,
+        targets: vec![target],
+        commands: Vec::new(),
+        condition: None,
+        variants: vec![0],
+        reason: None,
+    };
+    Some(Judged { edit, place: None, calls: Vec::new() })
+}
+
+/// The lines of the PATCHES entry (of the ebuild) that names this file.
+pub fn patches_entry(sources: &Sources, path: &str) -> Option<(u32, u32)> {
+    let name = path.rsplit('/').next()?;
+    let inventory = &sources.ebuild().inventory;
+    let entries = inventory.assignments.iter().filter(|a| a.name == "PATCHES").flat_map(|a| &a.elements);
+    let mut found = None;
+    for entry in entries {
+        let text = unquoted(&entry.text);
+        let last = text.rsplit('/').next().unwrap_or_default();
+        if last == name {
+            return Some((entry.line, entry.end_line));
+        }
+        // `${P}-fix.patch`: what follows the variables must agree
+        let tail = last.rsplit('}').next().unwrap_or_default();
+        if last.contains('$') && !tail.is_empty() && name.ends_with(tail) {
+            found = Some((entry.line, entry.end_line));
+        }
+    }
+    found
+}
+
+/// Edits of the ebuild's text, in functions that the phases may reach, that no call came from.
+fn not_run(found: &mut Vec<Judged>, sources: &Sources) {
+    let source = sources.ebuild();
+    let reachable = source.inventory.reachable();
+    let ran = |call: &Call| {
+        found.iter().any(|j| j.edit.by == By::Ebuild && j.edit.origin.line <= call.end_line && call.line <= j.edit.origin.end_line)
+    };
+    let missing: Vec<Call> = source
+        .inventory
+        .calls
+        .iter()
+        .filter(|c| matches!(c.tool, Some(EditKind::Sed | EditKind::Perl)) && c.function.as_ref().is_some_and(|f| reachable.contains(f)))
+        .filter(|c| c.tool == Some(EditKind::Sed) || c.in_place())
+        .filter(|c| !ran(c))
+        .cloned()
+        .collect();
+    for call in missing {
+        let origin = Origin {
+            file: source.origin.clone(),
+            line: call.line,
+            end_line: call.end_line,
+            function: call.function.clone().unwrap_or_default(),
+        };
+        let edit = Edit {
+            id: 0,
+            kind: call.tool.unwrap_or(EditKind::Sed),
+            phase: "src_prepare".into(),
+            origin,
+            by: By::Ebuild,
+            argv: call.words[call.tool_word..].iter().map(|w| w.text.clone()).collect(),
+            cwd: ".".into(),
+            exit: None,
+            verdict: if call.in_place() { Verdict::NotRun } else { Verdict::Filter },
+            targets: Vec::new(),
+            commands: Vec::new(),
+            condition: call.condition.clone(),
+            variants: Vec::new(),
+            reason: None,
+        };
+        let edit = Edit { verdict: Verdict::NotRun, ..edit };
+        found.push(Judged { edit, place: None, calls: Vec::new() });
+    }
+}
+
+use std::os::unix::ffi::OsStrExt;

@@ -1,0 +1,65 @@
+//! Why an ebuild could not be audited.
+
+use super::rules::Rule;
+use crate::report::model::Status;
+
+/// The status, the rule and one line that a person can act on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    pub status: Status,
+    pub rule: Option<Rule>,
+    pub reason: String,
+    /// In the ebuild.
+    pub line: Option<u32>,
+}
+
+impl Failure {
+    fn new(status: Status, rule: Rule, reason: impl Into<String>) -> Failure {
+        Failure { status, rule: Some(rule), reason: one_line(&reason.into()), line: None }
+    }
+
+    /// Left out on purpose.
+    pub fn skipped(reason: impl Into<String>) -> Failure {
+        Failure { status: Status::Skipped, rule: None, reason: one_line(&reason.into()), line: None }
+    }
+
+    pub fn invalid(reason: impl Into<String>) -> Failure {
+        Failure::new(Status::Invalid, Rule::InvalidEbuild, reason)
+    }
+
+    pub fn unsupported(reason: impl Into<String>) -> Failure {
+        Failure::new(Status::Unsupported, Rule::Unsupported, reason)
+    }
+
+    pub fn fetch(reason: impl Into<String>) -> Failure {
+        Failure::new(Status::FetchFailed, Rule::FetchFailed, reason)
+    }
+
+    pub fn digest(reason: impl Into<String>) -> Failure {
+        Failure::new(Status::FetchFailed, Rule::BadDigest, reason)
+    }
+
+    pub fn unpack(reason: impl Into<String>) -> Failure {
+        Failure::new(Status::UnpackFailed, Rule::UnpackFailed, reason)
+    }
+
+    pub fn prepare(reason: impl Into<String>) -> Failure {
+        Failure::new(Status::PrepareFailed, Rule::PrepareFailed, reason)
+    }
+
+    pub fn timed_out(reason: impl Into<String>) -> Failure {
+        Failure::new(Status::TimedOut, Rule::TimedOut, reason)
+    }
+
+    pub fn too_large(reason: impl Into<String>) -> Failure {
+        Failure::new(Status::TooLarge, Rule::TooLarge, reason)
+    }
+
+    pub fn at(self, line: Option<u32>) -> Failure {
+        Failure { line, ..self }
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

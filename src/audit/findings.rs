@@ -1,0 +1,237 @@
+//! The rules, applied to one ebuild's edits.
+
+use super::context::Context;
+use super::edits::{Judged, Scene};
+use super::failure::Failure;
+use super::rules::Rule;
+use crate::edit::inventory::unquoted;
+use crate::edit::outcome;
+use crate::phase::trace::{Record, State};
+use crate::report::model::{By, Cause, Edit, EditKind, Evidence, Finding, Verdict};
+use crate::tree::Kind;
+
+/// All findings of the edits, in order of line, and the one of the failure.
+pub fn findings(
+    context: &Context,
+    path: &str,
+    edits: &[Judged],
+    failure: Option<&Failure>,
+    scene: Option<&Scene>,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for judged in edits {
+        let counts = match judged.edit.by {
+            By::Ebuild => true,
+            By::Eclass => context.options.eclass_edits,
+            By::Source => false,
+        };
+        if let Some(scene) = scene.filter(|_| counts) {
+            edit(judged, failure, scene, &mut found);
+        }
+    }
+    found.sort_by_key(|f: &Finding| (f.path.clone(), f.line, f.command));
+    if let Some(failure) = failure
+        && let Some(rule) = failure.rule
+    {
+        let mut finding = blank(rule, path, failure.reason.clone());
+        finding.line = failure.line;
+        finding.end_line = failure.line;
+        found.push(finding);
+    }
+    found
+}
+
+fn blank(rule: Rule, path: &str, message: String) -> Finding {
+    Finding {
+        rule,
+        level: rule.level(),
+        edit: None,
+        command: None,
+        target: None,
+        path: path.to_owned(),
+        line: None,
+        end_line: None,
+        column: None,
+        message,
+        cause: None,
+        evidence: Vec::new(),
+        suggestion: None,
+    }
+}
+
+fn of_edit(rule: Rule, edit: &Edit, message: String) -> Finding {
+    Finding {
+        edit: Some(edit.id),
+        line: Some(edit.origin.line),
+        end_line: Some(edit.origin.end_line),
+        ..blank(rule, &edit.origin.file, message)
+    }
+}
+
+fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut Vec<Finding>) {
+    let edit = &judged.edit;
+    match edit.verdict {
+        Verdict::Dead if edit.kind == EditKind::Patch => {}
+        Verdict::Dead => found.extend(dead(judged, failure)),
+        Verdict::NoOutput => {
+            let message = "sed without -i prints to the log and edits nothing".to_owned();
+            found.push(of_edit(Rule::NoInPlace, edit, message));
+        }
+        Verdict::Overwritten => {
+            let files = files_with(edit, Verdict::Overwritten);
+            let message = format!("a later step of the phase undoes all that this edit did to {files}");
+            found.push(of_edit(Rule::OverwrittenEdit, edit, message));
+        }
+        Verdict::NotRun if !judged_in_place(edit) => {}
+        Verdict::NotRun => {
+            let why = match &edit.condition {
+                Some(condition) => format!("it stands under `{condition}`"),
+                None => "nothing called it, or its list of files was empty".to_owned(),
+            };
+            let mut finding = of_edit(Rule::UnrunEdit, edit, format!("this edit was not run: {why}"));
+            finding.cause = None;
+            found.push(finding);
+        }
+        _ => {}
+    }
+    for target in edit.targets.iter().filter(|t| t.verdict == Verdict::PathGone) {
+        let mut finding = of_edit(Rule::PathGone, edit, format!("{} is not there", target.path));
+        finding.target = Some(target.path.clone());
+        found.push(finding);
+    }
+    if edit.verdict == Verdict::Live {
+        found.extend(dead_targets(judged));
+    }
+    if edit.kind != EditKind::Patch {
+        found.extend(backups(judged, scene));
+        found.extend(emptied(judged, scene));
+    }
+}
+
+fn judged_in_place(edit: &Edit) -> bool {
+    edit.argv.iter().skip(1).any(|w| {
+        let w = w.trim_start_matches(['"', '\'']);
+        w.starts_with("--in-place") || (w.starts_with('-') && !w.starts_with("--") && w[1..].chars().take_while(|c| !matches!(c, 'e' | 'f' | 'l')).any(|c| c == 'i'))
+    })
+}
+
+fn files_with(edit: &Edit, verdict: Verdict) -> String {
+    let names: Vec<&str> = edit.targets.iter().filter(|t| t.verdict == verdict).map(|t| t.path.as_str()).collect();
+    listed(&names)
+}
+
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => "its file".to_owned(),
+        [one] => (*one).to_owned(),
+        [one, two] => format!("{one} and {two}"),
+        [one, rest @ ..] => format!("{one} and {} more files", rest.len()),
+    }
+}
+
+fn dead(judged: &Judged, failure: Option<&Failure>) -> Option<Finding> {
+    let edit = &judged.edit;
+    let rule = if edit.kind == EditKind::Perl { Rule::DeadPerl } else { Rule::DeadSed };
+    // where sed refused its words and the phase died of it, that is told already
+    if edit.exit != Some(0) && failure.is_some_and(|f| f.rule == Some(Rule::PrepareFailed)) {
+        return None;
+    }
+    let no_files = edit.targets.is_empty();
+    let refused = edit.exit.is_some_and(|e| e != 0) && !no_files;
+    let tool = if edit.kind == EditKind::Perl { "perl" } else { "sed" };
+    let (message, cause) = if no_files {
+        (format!("this {tool} was given no file"), Cause::NoFiles)
+    } else if refused && edit.targets.iter().all(|t| t.verdict == Verdict::Dead) {
+        (format!("{tool} refused this edit (exit status {})", edit.exit.unwrap_or_default()), Cause::BadScript)
+    } else {
+        (format!("this {tool} changed nothing in {}", files_with(edit, Verdict::Dead)), Cause::Unknown)
+    };
+    let mut finding = of_edit(rule, edit, message);
+    finding.cause = Some(cause);
+    Some(finding)
+}
+
+/// Files that the text names literally and that the call did not change.
+fn dead_targets(judged: &Judged) -> Vec<Finding> {
+    let Some(call) = judged.place.as_ref().and_then(|p| p.site.call()) else { return Vec::new() };
+    let words: Vec<String> = call.words.iter().flat_map(|w| braces(&unquoted(&w.text))).collect();
+    let literal = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        words.iter().any(|w| w.rsplit('/').next() == Some(name) && !w.contains(['*', '?', '[']))
+    };
+    let dead = judged.edit.targets.iter().filter(|t| t.verdict == Verdict::Dead && literal(&t.path));
+    dead.map(|target| {
+        let mut finding =
+            of_edit(Rule::DeadTarget, &judged.edit, format!("none of the commands changed {}", target.path));
+        finding.target = Some(target.path.clone());
+        finding
+    })
+    .collect()
+}
+
+/// `a{b,c}d` as `abd` and `acd`; anything deeper stays as it is.
+fn braces(word: &str) -> Vec<String> {
+    let open = word.find('{').filter(|at| *at == 0 || word.as_bytes()[at - 1] != b'$');
+    let close = open.and_then(|o| word[o..].find('}').map(|c| o + c));
+    match (open, close) {
+        (Some(open), Some(close)) => {
+            word[open + 1..close].split(',').map(|part| format!("{}{part}{}", &word[..open], &word[close + 1..])).collect()
+        }
+        _ => vec![word.to_owned()],
+    }
+}
+
+fn records(judged: &Judged) -> impl Iterator<Item = &Record> {
+    judged.place.iter().flat_map(|p| p.records.iter())
+}
+
+/// Copies that an in-place suffix left in the tree.
+fn backups(judged: &Judged, scene: &Scene) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    for record in records(judged).filter(|_| judged.edit.kind == EditKind::Sed) {
+        let Some(call) = outcome::invocation(record).filter(|c| c.in_place.as_ref().is_some_and(|s| !s.is_empty())) else {
+            continue;
+        };
+        for target in record.targets.iter().filter(|t| t.before.md5().is_some()) {
+            let path = outcome::path(&target.path);
+            let Some(copy) = call.backup_path(path) else { continue };
+            let Some(relative) = scene.names.below_work(&copy) else { continue };
+            let is_file = |s: Option<&crate::tree::Snapshot>| {
+                s.is_some_and(|s| s.entries.get(relative).is_some_and(|e| matches!(e.kind, Kind::File { .. })))
+            };
+            if is_file(scene.before) || !is_file(scene.after) {
+                continue;
+            }
+            let shown = scene.names.show(&copy);
+            if found.iter().any(|f| f.target.as_ref() == Some(&shown)) {
+                continue;
+            }
+            let message = format!("the suffix of -i leaves the copy {shown} in the tree");
+            let mut finding = of_edit(Rule::LeftoverBackup, &judged.edit, message);
+            finding.evidence = vec![Evidence { path: shown.clone(), line: None, text: None, note: Some("the copy".into()) }];
+            finding.target = Some(shown);
+            found.push(finding);
+        }
+    }
+    found
+}
+
+/// Files that had text and have none any more, to the end of the phase.
+fn emptied(judged: &Judged, scene: &Scene) -> Vec<Finding> {
+    let empty = |state: &State| matches!(state, State::File { size: 0, .. });
+    let mut found: Vec<Finding> = Vec::new();
+    for target in records(judged).flat_map(|r| &r.targets) {
+        if empty(&target.before) || target.before.md5().is_none() || !empty(&target.after) {
+            continue;
+        }
+        let path = outcome::path(&target.path);
+        let still = scene.after.and_then(|s| s.entries.get(scene.names.below_work(path)?)).is_some_and(|e| e.size == 0);
+        let shown = scene.names.show(path);
+        if still && !found.iter().any(|f| f.target.as_ref() == Some(&shown)) {
+            let mut finding = of_edit(Rule::EmptiedFile, &judged.edit, format!("the edit leaves {shown} empty"));
+            finding.target = Some(shown);
+            found.push(finding);
+        }
+    }
+    found
+}

@@ -1,0 +1,340 @@
+//! One ebuild's job from end to end.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::context::Context;
+use super::distfiles;
+use super::eapi;
+use super::failure::Failure;
+use super::report;
+use super::variables;
+use crate::gentoo::metadata::Metadata;
+use crate::gentoo::profile::{UsePackage, UseState};
+use crate::gentoo::repository::EbuildFile;
+use crate::phase::job::{JobDir, find_program};
+use crate::phase::notes::Death;
+use crate::phase::runner::{self, End, Outcome, Step, Task};
+use crate::report::model::EbuildReport;
+use crate::source::unpack::{self, UnpackError};
+use crate::tree::{Pack, Snapshot, SnapshotError};
+
+/// What a job came to know, as far as it came.
+#[derive(Debug, Default)]
+pub struct Facts {
+    pub eapi: String,
+    pub text: String,
+    pub metadata: Option<Metadata>,
+    pub flags: Option<UseState>,
+    pub before: Option<Snapshot>,
+    pub after: Option<Snapshot>,
+    pub pack: Option<Pack>,
+    pub outcome: Option<Outcome>,
+    pub remarks: Vec<String>,
+}
+
+/// Audits one ebuild. Whatever goes wrong is in the report.
+pub fn audit(context: &Context, ebuild: &EbuildFile) -> EbuildReport {
+    let mut facts = Facts::default();
+    let mut job = None;
+    let failure = go(context, ebuild, &mut facts, &mut job).err();
+    report::build(context, ebuild, facts, job.as_ref(), failure)
+}
+
+fn go(context: &Context, ebuild: &EbuildFile, facts: &mut Facts, kept: &mut Option<JobDir>) -> Result<(), Failure> {
+    let bytes = fs::read(&ebuild.path).map_err(|e| Failure::invalid(format!("can't read the ebuild: {e}")))?;
+    facts.text = String::from_utf8_lossy(&bytes).into_owned();
+    facts.eapi = eapi::declared(&facts.text);
+    eapi::supported(&facts.eapi)?;
+    let source = context.options.sources.get(&ebuild.cpv.to_string());
+    if ebuild.cpv.version.looks_live() && source.is_none() {
+        return Err(Failure::skipped(format!(
+            "a live ebuild: give its source with --source {}=DIR to have it audited",
+            ebuild.cpv
+        )));
+    }
+    let job = JobDir::create(&context.run, &format!("{}/{}", ebuild.cpv.category, ebuild.cpv.pf()))
+        .map_err(|e| Failure::prepare(format!("can't make the job's folders: {e}")))?;
+    let job = kept.insert(job);
+    // a death in pkg_setup speaks of the machine, not of the source: recorded, and the phases go on without it
+    for skip_setup in [false, true] {
+        let outcome = phases(context, ebuild, facts, job, source, skip_setup)?;
+        if !skip_setup && outcome.phase == "pkg_setup" && matches!(outcome.end, End::Failed(_)) {
+            let why = outcome.death.map_or(String::new(), |d| format!(": {}", d.message));
+            facts.remarks.push(format!("pkg_setup failed and was left out{why}"));
+            continue;
+        }
+        let failure = judge(&outcome, context, job);
+        facts.outcome = Some(outcome);
+        if facts.before.is_some() {
+            facts.after = Some(
+                Snapshot::take(&job.workdir(), facts.before.as_ref(), facts.pack.as_ref(), context.options.max_entries)
+                    .map_err(snapshot_failure)?,
+            );
+        }
+        return failure;
+    }
+    Ok(())
+}
+
+fn phases(
+    context: &Context,
+    ebuild: &EbuildFile,
+    facts: &mut Facts,
+    job: &JobDir,
+    source: Option<&PathBuf>,
+    skip_setup: bool,
+) -> Result<Outcome, Failure> {
+    let mut variables = variables::of_name(ebuild, &facts.eapi);
+    if skip_setup {
+        variables.insert("EB_SKIP_SETUP".into(), "1".into());
+    }
+    let eclass_dirs = context.set.eclass_dirs();
+    let task = Task {
+        run: &context.run,
+        job,
+        ebuild: &ebuild.path,
+        eclass_dirs: &eclass_dirs,
+        variables: &variables,
+        bounds: &context.options.bounds,
+    };
+    let mut failure = None;
+    let outcome = runner::run(&task, |step| {
+        let done = match step {
+            // the second run finds its source in place
+            Step::Sourced if skip_setup => Ok(()),
+            Step::Sourced => sourced(context, ebuild, facts, job, source),
+            Step::Unpacked => unpacked(context, facts, job),
+        };
+        done.map_err(|f| failure = Some(f)).is_ok()
+    })
+    .map_err(|e| Failure::prepare(format!("can't run bash: {e}")))?;
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    let ctl = job.ctl();
+    if let Ok(eclass) = fs::read_to_string(ctl.join("no-eclass")) {
+        return Err(missing_eclass(context, eclass.trim()));
+    }
+    if facts.metadata.is_none() {
+        return Err(unsourced(ebuild, &outcome));
+    }
+    Ok(outcome)
+}
+
+/// The ebuild is sourced: work out USE, bring the distfiles, unpack them.
+fn sourced(
+    context: &Context,
+    ebuild: &EbuildFile,
+    facts: &mut Facts,
+    job: &JobDir,
+    source: Option<&PathBuf>,
+) -> Result<(), Failure> {
+    let map = read_metadata(&job.ctl().join("metadata"));
+    if fs::read_to_string(job.ctl().join("sourced")).is_ok_and(|s| s.trim() != "0") {
+        syntax(ebuild)?;
+    }
+    let metadata = Metadata::from_map(&map);
+    if metadata.eapi != facts.eapi {
+        return Err(Failure::invalid(format!(
+            "EAPI is {} where the ebuild begins and {} once it is sourced",
+            facts.eapi, metadata.eapi
+        )));
+    }
+    if metadata.slot.is_empty() {
+        return Err(Failure::invalid("SLOT is not set (PMS 7.2)"));
+    }
+    if metadata.is_live() && source.is_none() {
+        let reason = format!("a live ebuild: give its source with --source {}=DIR to have it audited", ebuild.cpv);
+        return Err(Failure::skipped(reason));
+    }
+    let package = UsePackage { cpv: &ebuild.cpv, metadata: &metadata, repository: &ebuild.repository };
+    let flags = UseState::compute(&context.profile, &context.config, package, &context.options.use_changes);
+    let wanted = match source {
+        Some(_) => Vec::new(),
+        None => distfiles::wanted(context, ebuild, &metadata, &flags)?,
+    };
+    let mut found = Vec::new();
+    for distfile in &wanted {
+        let path = distfiles::obtain(context, distfile)?;
+        job.link_distfile(&distfile.name, &path)
+            .map_err(|e| Failure::fetch(format!("can't hand {} to the phase: {e}", distfile.name)))?;
+        found.push((distfile.name.clone(), path));
+    }
+    let own = metadata.defined_phases.iter().any(|p| p == "unpack");
+    let stray = metadata.inherited.iter().any(|e| e == "verify-sig");
+    let _ = stray;
+    let mut unpacked = false;
+    if let Some(source) = source {
+        let s = PathBuf::from(map.get("S").map(String::as_str).unwrap_or_default());
+        copy_source(source, &s, &job.workdir())?;
+        unpacked = true;
+    } else if !own {
+        for (name, path) in &found {
+            let done = unpack::unpack(path, OsStr::new(name), &job.workdir(), &facts.eapi, &context.options.limits);
+            facts.remarks.extend(done.map_err(unpack_failure)?.remarks);
+        }
+        unpacked = true;
+    }
+    let names: Vec<String> = found.into_iter().map(|(name, _)| name).collect();
+    variables::write_settled(&job.ctl().join("variables"), &flags, &names, unpacked)
+        .map_err(|e| Failure::prepare(format!("can't hand USE to the phase: {e}")))?;
+    (facts.metadata, facts.flags) = (Some(metadata), Some(flags));
+    Ok(())
+}
+
+fn unpacked(context: &Context, facts: &mut Facts, job: &JobDir) -> Result<(), Failure> {
+    let pack = Pack::create(job.root()).map_err(|e| Failure::unpack(format!("can't keep the source: {e}")))?;
+    facts.before = Some(
+        Snapshot::take(&job.workdir(), None, Some(&pack), context.options.max_entries).map_err(snapshot_failure)?,
+    );
+    facts.pack = Some(pack);
+    Ok(())
+}
+
+fn read_metadata(path: &Path) -> BTreeMap<String, String> {
+    let data = fs::read(path).unwrap_or_default();
+    data.split(|b| *b == 0)
+        .filter_map(|pair| {
+            let text = String::from_utf8_lossy(pair);
+            let (key, value) = text.split_once('=')?;
+            Some((key.to_owned(), value.to_owned()))
+        })
+        .collect()
+}
+
+/// The reason why sourcing did not come to its end.
+fn unsourced(ebuild: &EbuildFile, outcome: &Outcome) -> Failure {
+    if let Err(failure) = syntax(ebuild) {
+        return failure;
+    }
+    match &outcome.end {
+        End::Failed(reason) => {
+            let line = outcome.death.as_ref().and_then(|d| line_in(d, ebuild));
+            Failure::invalid(format!("sourcing the ebuild failed: {reason}")).at(line)
+        }
+        End::TimedOut => Failure::timed_out("sourcing the ebuild took longer than --timeout allows"),
+        End::TooMuchOutput => Failure::too_large("sourcing the ebuild printed more than allowed"),
+        End::Done | End::Stopped => Failure::invalid("sourcing the ebuild ended the shell"),
+    }
+}
+
+/// What `bash -n` says of the ebuild.
+fn syntax(ebuild: &EbuildFile) -> Result<(), Failure> {
+    let Some(bash) = find_program("bash") else { return Ok(()) };
+    let checked = std::process::Command::new(bash)
+        .arg("-n")
+        .arg(&ebuild.path)
+        .env("LC_ALL", "C.UTF-8")
+        .stdin(std::process::Stdio::null())
+        .output();
+    let Ok(output) = checked else { return Ok(()) };
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let first = text.lines().next().unwrap_or_default();
+    let said = first.split_once(": line ").map_or(first, |(_, rest)| rest);
+    let (line, what) = said.split_once(": ").unwrap_or(("", said));
+    let line = line.parse().ok();
+    let place = line.map_or(String::new(), |l: u32| format!("line {l}: "));
+    Err(Failure::invalid(format!("bash can't read the ebuild: {place}{what}")).at(line))
+}
+
+fn missing_eclass(context: &Context, name: &str) -> Failure {
+    let advice = match &context.set.missing[..] {
+        [] => "none of its repositories has it; name one that has with --repository NAME=PATH".to_owned(),
+        missing => format!("its master {} is not here; name it with --repository {0}=PATH", missing.join(", ")),
+    };
+    Failure::unsupported(format!("eclass {name} is not to be found: {advice}"))
+}
+
+/// The failure that the end of the phases means.
+fn judge(outcome: &Outcome, context: &Context, job: &JobDir) -> Result<(), Failure> {
+    let phase = if outcome.phase.is_empty() { "the ebuild" } else { outcome.phase.as_str() };
+    if let Some(note) = outcome.notes.iter().find(|n| n.kind == "no-source") {
+        return Err(Failure::prepare(no_source(&String::from_utf8_lossy(&note.text), job)));
+    }
+    match &outcome.end {
+        End::Done | End::Stopped => Ok(()),
+        End::Failed(reason) => {
+            let reason = match reason.as_str() {
+                "" => "died without a message",
+                reason => reason,
+            };
+            let text = format!("{phase} failed: {reason}");
+            let failure =
+                if phase == "src_unpack" { Failure::unpack(text) } else { Failure::prepare(text) };
+            Err(failure.at(outcome.death.as_ref().and_then(|d| d.line).filter(|_| death_in_ebuild(outcome))))
+        }
+        End::TimedOut => Err(Failure::timed_out(format!(
+            "{phase} took longer than {} s (--timeout)",
+            context.options.bounds.time.as_secs()
+        ))),
+        End::TooMuchOutput => {
+            Err(Failure::too_large(format!("{phase} printed more than {} bytes", context.options.bounds.output)))
+        }
+    }
+}
+
+fn death_in_ebuild(outcome: &Outcome) -> bool {
+    outcome.death.as_ref().is_some_and(|d| d.file.ends_with(".ebuild"))
+}
+
+fn line_in(death: &Death, ebuild: &EbuildFile) -> Option<u32> {
+    death.line.filter(|_| Path::new(&death.file) == ebuild.path)
+}
+
+fn no_source(s: &str, job: &JobDir) -> String {
+    let work = job.workdir();
+    let shown = Path::new(s).strip_prefix(&work).map_or(s.to_owned(), |p| format!("${{WORKDIR}}/{}", p.display()));
+    let mut there: Vec<String> = fs::read_dir(&work)
+        .map(|items| items.flatten().map(|i| i.file_name().to_string_lossy().into_owned()).collect())
+        .unwrap_or_default();
+    there.sort();
+    let there = match there.len() {
+        0 => "WORKDIR is empty".to_owned(),
+        n if n > 8 => format!("WORKDIR has {} and {} more", there[..8].join(", "), n - 8),
+        _ => format!("WORKDIR has {}", there.join(", ")),
+    };
+    format!("the source directory S={shown} does not exist; {there}")
+}
+
+fn copy_source(source: &Path, s: &Path, work: &Path) -> Result<(), Failure> {
+    let failed = |e: io::Error| Failure::unpack(format!("can't copy {}: {e}", source.display()));
+    if !s.starts_with(work) {
+        return Err(Failure::unpack(format!("S={} is not below WORKDIR", s.display())));
+    }
+    for item in walkdir::WalkDir::new(source).into_iter().filter_entry(|e| e.depth() == 0 || e.file_name() != ".git") {
+        let item = item.map_err(|e| failed(e.into()))?;
+        let to = s.join(item.path().strip_prefix(source).unwrap_or(item.path()));
+        let kind = item.file_type();
+        if kind.is_dir() {
+            fs::create_dir_all(&to).map_err(failed)?;
+        } else if kind.is_symlink() {
+            let target = fs::read_link(item.path()).map_err(failed)?;
+            std::os::unix::fs::symlink(target, &to).map_err(failed)?;
+        } else if kind.is_file() {
+            fs::copy(item.path(), &to).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+fn unpack_failure(error: UnpackError) -> Failure {
+    match error {
+        UnpackError::TooLarge { .. } => Failure::too_large(error.to_string()),
+        UnpackError::Unsupported { .. } => Failure::unsupported(error.to_string()),
+        UnpackError::Refused { .. } | UnpackError::Failed { .. } => Failure::unpack(error.to_string()),
+    }
+}
+
+fn snapshot_failure(error: SnapshotError) -> Failure {
+    match error {
+        SnapshotError::TooMany { .. } => Failure::too_large(error.to_string()),
+        error => Failure::prepare(error.to_string()),
+    }
+}

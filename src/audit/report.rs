@@ -1,0 +1,119 @@
+//! What a job came to know, as the report has it.
+
+use std::path::Path;
+
+use super::changed::changed;
+use super::context::Context;
+use super::edits::{self, Scene};
+use super::failure::Failure;
+use super::findings::findings;
+use super::job::Facts;
+use crate::edit::place::places;
+use crate::edit::site::Sources;
+use crate::escape::escape_path;
+use crate::gentoo::repository::EbuildFile;
+use crate::phase::job::JobDir;
+use crate::phase::names::Names;
+use crate::report::model::{EbuildReport, Status, TreeInfo, Variant, Verdict};
+
+pub fn build(
+    context: &Context,
+    ebuild: &EbuildFile,
+    mut facts: Facts,
+    job: Option<&JobDir>,
+    failure: Option<Failure>,
+) -> EbuildReport {
+    let path = escape_path(&ebuild.relative());
+    let status = failure.as_ref().map_or(Status::Audited, |f| f.status);
+    let reason = failure.as_ref().map(|f| f.reason.clone());
+    let use_flags = facts.flags.as_ref().map_or_else(Vec::new, |flags| {
+        flags.iuse().iter().map(|(flag, on)| if *on { flag.clone() } else { format!("-{flag}") }).collect()
+    });
+    let mut report = EbuildReport {
+        cpv: ebuild.cpv.to_string(),
+        repository: ebuild.repository.clone(),
+        path: path.clone(),
+        eapi: facts.eapi.clone(),
+        status,
+        reason: reason.clone(),
+        variants: vec![Variant { use_flags, status, reason }],
+        tree: TreeInfo::default(),
+        changed: Vec::new(),
+        edits: Vec::new(),
+        findings: Vec::new(),
+        remarks: Vec::new(),
+        source: facts.text.clone(),
+    };
+    let judged = match job {
+        Some(job) => run_of_phases(context, ebuild, &mut facts, job, failure.as_ref(), &mut report),
+        None => Vec::new(),
+    };
+    if job.is_none() {
+        report.findings = findings(context, &path, &[], failure.as_ref(), None);
+    }
+    report.edits = judged.into_iter().map(|j| j.edit).collect();
+    report.remarks = facts.remarks;
+    report
+}
+
+fn run_of_phases(
+    context: &Context,
+    ebuild: &EbuildFile,
+    facts: &mut Facts,
+    job: &JobDir,
+    failure: Option<&Failure>,
+    report: &mut EbuildReport,
+) -> Vec<edits::Judged> {
+    let names = Names::of(job);
+    let trace = job.trace();
+    let (records, bad) = trace.records().unwrap_or_default();
+    if bad > 0 {
+        facts.remarks.push(format!("{bad} lines of the trace could not be read"));
+    }
+    let mut sources =
+        Sources::new(&ebuild.path, &report.path, &facts.text, context.set.eclass_dirs(), context.run.prelude());
+    let (places, lost) = places(records, &mut sources);
+    if lost > 0 {
+        facts.remarks.push(format!("{lost} traced calls came from no known place"));
+    }
+    let notes = facts.outcome.as_ref().map_or(&[][..], |o| &o.notes);
+    for note in notes.iter().filter(|n| n.kind == "stubbed") {
+        let remark = format!("{} was not run: its tools are not here", String::from_utf8_lossy(&note.text));
+        if !facts.remarks.contains(&remark) {
+            facts.remarks.push(remark);
+        }
+    }
+    let scene = Scene {
+        names: &names,
+        trace: &trace,
+        before: facts.before.as_ref(),
+        after: facts.after.as_ref(),
+        pack: facts.pack.as_ref(),
+        filesdir: ebuild.dir().join("files"),
+        complete: failure.is_none(),
+    };
+    let judged = edits::edits(places, notes, &mut sources, &scene);
+    report.findings = findings(context, &report.path, &judged, failure, Some(&scene));
+    report.tree = tree(facts, &job.workdir());
+    report.changed = changed(facts, &job.workdir());
+    for file in &mut report.changed {
+        let wrote = |e: &&edits::Judged| {
+            e.edit.targets.iter().any(|t| {
+                t.path == file.path
+                    && !matches!(t.verdict, Verdict::Dead | Verdict::PathGone | Verdict::NotRun | Verdict::Identity)
+            })
+        };
+        file.edits = judged.iter().filter(wrote).map(|e| e.edit.id).collect();
+    }
+    judged
+}
+
+fn tree(facts: &Facts, workdir: &Path) -> TreeInfo {
+    let md5 = |s: &Option<crate::tree::Snapshot>| s.as_ref().map(|s| s.tree_md5(workdir));
+    TreeInfo {
+        files: facts.before.as_ref().map_or(0, |s| s.files()),
+        bytes: facts.before.as_ref().map_or(0, |s| s.bytes()),
+        before: md5(&facts.before),
+        after: md5(&facts.after),
+    }
+}

@@ -1,0 +1,47 @@
+//! The variables that an ebuild sees: PMS's from its name, then those that its metadata settle.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+
+use crate::gentoo::profile::UseState;
+use crate::gentoo::repository::EbuildFile;
+
+/// PMS 11.1: what is known before the ebuild is sourced.
+pub fn of_name(ebuild: &EbuildFile, eapi: &str) -> BTreeMap<String, OsString> {
+    let cpv = &ebuild.cpv;
+    let pairs = [
+        ("P", cpv.p()),
+        ("PN", cpv.pn().to_owned()),
+        ("PV", cpv.pv().to_owned()),
+        ("PR", cpv.pr().to_owned()),
+        ("PVR", cpv.pvr().to_owned()),
+        ("PF", cpv.pf()),
+        ("CATEGORY", cpv.category.clone()),
+        ("EAPI", eapi.to_owned()),
+        ("MERGE_TYPE", "source".to_owned()),
+    ];
+    let mut variables: BTreeMap<String, OsString> = pairs.map(|(n, v)| (n.to_owned(), v.into())).into();
+    variables.insert("FILESDIR".to_owned(), ebuild.dir().join("files").into());
+    variables
+}
+
+/// Writes the text that the prelude sources once USE and A are known.
+pub fn write_settled(path: &Path, flags: &UseState, archives: &[String], unpacked: bool) -> io::Result<()> {
+    let mut text = String::new();
+    let mut set = |name: &str, value: &str| {
+        text.push_str(&format!("export {name}={}\n", quoted(value)));
+    };
+    for (name, value) in flags.variables() {
+        set(name, value);
+    }
+    set("A", &archives.join(" "));
+    set("EB_IUSE_EFFECTIVE", &flags.effective().iter().cloned().collect::<Vec<_>>().join(" "));
+    set("EB_UNPACKED", if unpacked { "1" } else { "" });
+    std::fs::write(path, text)
+}
+
+fn quoted(value: &str) -> String {
+    format!("'{}'", value.replace('\'', "'\\''"))
+}

@@ -1,0 +1,173 @@
+//! The arguments, as clap reads them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Finds the dead edits in Gentoo ebuilds: sed calls and patches that change nothing any more.
+#[derive(Debug, Parser)]
+#[command(name = "ebaudit", version, propagate_version = true)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Unpack and prepare ebuilds, and say which of their edits are dead
+    Audit(Box<AuditArgs>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Text,
+    Json,
+    Jsonl,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    Error,
+    Warning,
+    Note,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct AuditArgs {
+    /// What to audit: an overlay, a category, a package directory, an .ebuild file, or an atom (dev-libs/foo,
+    /// =dev-libs/foo-1.2, cat/*); without any, the overlay around the current directory
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<OsString>,
+
+    /// Where a repository lies (a master whose eclasses and profiles are needed); may be repeated
+    #[arg(long, value_name = "NAME=PATH", value_parser = name_and_path)]
+    pub repository: Vec<(String, PathBuf)>,
+
+    /// Where distfiles are and fetched ones go [default: DISTDIR of make.conf, else /var/cache/distfiles]
+    #[arg(long, value_name = "DIR")]
+    pub distdir: Option<PathBuf>,
+
+    /// Never connect; take distfiles from the disk only
+    #[arg(long)]
+    pub offline: bool,
+
+    /// Take distfiles for which the Manifest has no line
+    #[arg(long)]
+    pub allow_unverified: bool,
+
+    /// USE flags to set and unset, over what the profile and IUSE say
+    #[arg(long = "use", value_name = "FLAGS", allow_hyphen_values = true)]
+    pub use_flags: Vec<String>,
+
+    /// The profile to take USE, ARCH and their like from [default: that of this machine, else
+    /// default/linux/amd64/23.0 of a master, else built-in amd64 values]
+    #[arg(long, value_name = "PATH")]
+    pub profile: Option<PathBuf>,
+
+    /// Only the highest version of each slot
+    #[arg(long)]
+    pub latest: bool,
+
+    /// Only ebuilds with keywords
+    #[arg(long)]
+    pub keyworded: bool,
+
+    /// Only live ebuilds (with their sources given by --source)
+    #[arg(long, conflicts_with = "keyworded")]
+    pub live: bool,
+
+    /// The unpacked source of a live ebuild; may be repeated
+    #[arg(long, value_name = "CPV=DIR", value_parser = name_and_path)]
+    pub source: Vec<(String, PathBuf)>,
+
+    /// Report the edits of eclasses, too
+    #[arg(long)]
+    pub eclass_edits: bool,
+
+    /// How to print the report
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+
+    /// Write the report to a file, in one piece at the end
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Print the unified diffs of what prepare changed (text format)
+    #[arg(long)]
+    pub diff: bool,
+
+    /// The lowest level of a finding that makes the exit status 1
+    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    pub fail_on: FailOn,
+
+    /// Ebuilds audited side by side [default: the number of cores]
+    #[arg(short, long, value_name = "N")]
+    pub jobs: Option<std::num::NonZeroUsize>,
+
+    /// Seconds that the phases of one ebuild may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub timeout: u64,
+
+    /// Bytes that the archives of one ebuild may unpack to
+    #[arg(long, value_name = "BYTES[K|M|G]", default_value = "20G", value_parser = bytes)]
+    pub max_unpacked_size: u64,
+
+    /// Where the work directories are made [default: the system's folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    pub work_dir: Option<PathBuf>,
+
+    /// When to colour the text report
+    #[arg(long, value_enum, default_value_t = When::Auto)]
+    pub color: When,
+
+    /// Say less: no progress, no notes in the text report
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+fn name_and_path(text: &str) -> Result<(String, PathBuf), String> {
+    match text.trim_start_matches('=').split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), path.into())),
+        _ => Err("NAME=PATH is wanted".to_owned()),
+    }
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let shift = match unit.to_ascii_uppercase().as_str() {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => return Err("a number of bytes is wanted, perhaps with K, M or G behind it".to_owned()),
+    };
+    let number: u64 = digits.parse().map_err(|_| "a number of bytes is wanted".to_owned())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "the number is too large".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_sound() {
+        Args::command().debug_assert();
+        assert_eq!(bytes("20G"), Ok(20 << 30));
+        assert_eq!(bytes("8000000"), Ok(8_000_000));
+        assert!(bytes("x").is_err() && bytes("1T").is_err() && bytes("99999999999999999999G").is_err());
+        assert_eq!(name_and_path("=dev-libs/foo-9999=/src").unwrap().0, "dev-libs/foo-9999");
+        let words = ["ebaudit", "audit", "--use", "-doc test", "x"];
+        let Command::Audit(args) = Args::try_parse_from(words).unwrap().command;
+        assert_eq!((args.use_flags, args.targets), (vec!["-doc test".to_owned()], vec!["x".into()]));
+    }
+}

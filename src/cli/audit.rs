@@ -1,0 +1,279 @@
+//! `ebaudit audit`.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use rayon::prelude::*;
+
+use super::args::{AuditArgs, FailOn, Format, When};
+use super::{exit, progress};
+use crate::audit::context::{Context, Options};
+use crate::gentoo::config::PortageConfig;
+use crate::gentoo::filters::{self, Candidate};
+use crate::gentoo::masters::RepositorySet;
+use crate::gentoo::md5_cache::Md5Cache;
+use crate::gentoo::mirrors::Mirrors;
+use crate::gentoo::profile::{Profile, UseChange};
+use crate::gentoo::repo_config::RepoConfig;
+use crate::gentoo::repository::EbuildFile;
+use crate::gentoo::targets::Targets;
+use crate::phase::job::RunDir;
+use crate::phase::runner::{self, Bounds};
+use crate::report::model::{EbuildReport, Level, Report, RepositoryInfo, SCHEMA, Status, Summary, Tool};
+use crate::report::{json, printable, text};
+use crate::source::store::DistfileStore;
+use crate::source::unpack::Limits;
+
+/// Audits and prints; the exit status of the contract.
+pub fn run(args: AuditArgs) -> Result<u8> {
+    let root = std::env::var_os("PORTAGE_CONFIGROOT").map_or_else(|| PathBuf::from("/"), PathBuf::from);
+    let cwd = std::env::current_dir().context("can't tell the current directory")?;
+    let config = PortageConfig::load(&root, std::env::vars_os().collect())?;
+    let targets = Targets::parse(&args.targets, &cwd, None)?;
+    let overrides: Vec<_> = args.repository.iter().map(|(n, p)| (n.clone(), cwd.join(p))).collect();
+    let set = RepositorySet::resolve(targets.repository.clone(), &overrides, &config)?;
+    let profile = Profile::choose(args.profile.as_deref().map(|p| cwd.join(p)).as_deref(), &root, &set, &config)?;
+    let mirrors = Mirrors::load(&set, &config)?;
+    let store = store(&args, &cwd, &config, &set)?;
+    let options = options(&args, &cwd)?;
+    let program = std::env::current_exe().context("can't find this program's own file")?;
+    let parent = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let run = RunDir::create(&parent, &program)
+        .with_context(|| format!("can't make a work directory in {}", parent.display()))?;
+    let resolved = targets.resolve(&set, &|ebuild| slot(&set, ebuild))?;
+    for problem in &resolved.problems {
+        eprintln!("ebaudit: {}: {}", problem.path.display(), printable(&problem.message));
+    }
+    for name in &set.missing {
+        eprintln!("ebaudit: the master {name} is not here; name it with --repository {name}=PATH");
+    }
+    let ebuilds = filtered(&args, &set, resolved.ebuilds);
+    let context = Context { set, config, profile, mirrors, store, run, options };
+    runner::interruptible()?;
+    let report = audit_all(&args, &context, &ebuilds)?;
+    print(&args, &report)?;
+    Ok(status(&args, &report))
+}
+
+fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositorySet) -> Result<DistfileStore> {
+    let distdir = args.distdir.as_ref().map_or_else(|| config.distdir(), |d| cwd.join(d));
+    if args.distdir.is_some() && !distdir.is_dir() {
+        bail!("--distdir {}: there is no such directory", distdir.display());
+    }
+    let mut dirs = vec![distdir];
+    dirs.extend(config.ro_distdirs());
+    dirs.extend(RepoConfig::read(&set.repository.location)?.ro_distdirs);
+    Ok(DistfileStore { dirs })
+}
+
+fn options(args: &AuditArgs, cwd: &Path) -> Result<Options> {
+    let mut use_changes = Vec::new();
+    for flags in &args.use_flags {
+        use_changes.extend(UseChange::parse(flags).context("--use")?);
+    }
+    let mut sources = BTreeMap::new();
+    for (cpv, dir) in &args.source {
+        let dir = cwd.join(dir);
+        if !dir.is_dir() {
+            bail!("--source {cpv}={}: there is no such directory", dir.display());
+        }
+        sources.insert(cpv.clone(), dir);
+    }
+    Ok(Options {
+        use_changes,
+        bounds: Bounds { time: Duration::from_secs(args.timeout), output: Options::OUTPUT },
+        limits: Limits { max_bytes: args.max_unpacked_size, ..Limits::default() },
+        allow_unverified: args.allow_unverified,
+        sources,
+        eclass_edits: args.eclass_edits,
+        max_entries: Options::ENTRIES,
+    })
+}
+
+/// The slot of an ebuild, from the cache or its text.
+fn slot(set: &RepositorySet, ebuild: &EbuildFile) -> Option<String> {
+    if let Some(metadata) = Md5Cache::new(set).load(ebuild) {
+        return Some(format!("{}/{}", metadata.slot, metadata.subslot));
+    }
+    let text = std::fs::read_to_string(&ebuild.path).ok()?;
+    assigned(&text, "SLOT", ebuild)
+}
+
+/// A variable's literal value in an ebuild's text, with the version's variables put in.
+fn assigned(text: &str, name: &str, ebuild: &EbuildFile) -> Option<String> {
+    let line = text.lines().find_map(|l| l.trim().strip_prefix(name)?.strip_prefix('='))?;
+    let value = line.trim_matches(|c| c == '"' || c == '\'').to_owned();
+    Some(value.replace("${PV}", ebuild.cpv.pv()).replace("$(ver_cut 1-2)", ebuild.cpv.pv()))
+}
+
+fn filtered(args: &AuditArgs, set: &RepositorySet, ebuilds: Vec<EbuildFile>) -> Vec<EbuildFile> {
+    if !(args.latest || args.keyworded || args.live) {
+        return ebuilds;
+    }
+    let cache = Md5Cache::new(set);
+    let candidate = |ebuild: EbuildFile| {
+        if let Some(metadata) = cache.load(&ebuild) {
+            return Candidate::new(ebuild, &metadata);
+        }
+        let text = std::fs::read_to_string(&ebuild.path).unwrap_or_default();
+        let slot = assigned(&text, "SLOT", &ebuild).unwrap_or_else(|| "0".to_owned());
+        Candidate {
+            slot: slot.split('/').next().unwrap_or("0").to_owned(),
+            keyworded: assigned(&text, "KEYWORDS", &ebuild).is_some_and(|k| !k.trim().is_empty()),
+            live: ebuild.cpv.version.looks_live(),
+            ebuild,
+        }
+    };
+    let candidates: Vec<Candidate> = ebuilds
+        .into_iter()
+        .map(candidate)
+        .filter(|c| (!args.keyworded || c.keyworded) && (args.live == c.live || !(args.live || args.latest)))
+        .collect();
+    let candidates = if args.latest { filters::latest(candidates) } else { candidates };
+    candidates.into_iter().map(|c| c.ebuild).collect()
+}
+
+fn audit_all(args: &AuditArgs, context: &Context, ebuilds: &[EbuildFile]) -> Result<Report> {
+    let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), |n| n.get());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().context("can't start threads")?;
+    let bar = progress::ebuilds(ebuilds.len(), args.quiet);
+    let lines = Mutex::new(Sink::open(args)?);
+    let reports: Vec<EbuildReport> = pool.install(|| {
+        ebuilds
+            .par_iter()
+            .filter(|_| !runner::interrupted())
+            .map(|ebuild| {
+                bar.set_message(ebuild.cpv.to_string());
+                let report = crate::audit::audit(context, ebuild);
+                bar.inc(1);
+                if args.format == Format::Jsonl {
+                    let mut sink = lines.lock().unwrap_or_else(|e| e.into_inner());
+                    sink.failed |= json::ebuild_line(&mut *sink.out, &report).is_err();
+                }
+                report
+            })
+            .collect()
+    });
+    bar.finish_and_clear();
+    let mut sink = lines.into_inner().unwrap_or_else(|e| e.into_inner());
+    let report = assemble(context, reports);
+    if args.format == Format::Jsonl {
+        sink.failed |= json::summary_line(&mut *sink.out, &report.summary).is_err();
+        sink.close(args)?;
+    }
+    Ok(report)
+}
+
+fn assemble(context: &Context, ebuilds: Vec<EbuildReport>) -> Report {
+    let mut summary = Summary { ebuilds: ebuilds.len(), ..Summary::default() };
+    for ebuild in &ebuilds {
+        match ebuild.status {
+            Status::Audited => summary.audited += 1,
+            Status::Skipped => {}
+            _ => summary.not_audited += 1,
+        }
+        summary.edits += ebuild.edits.len();
+        for finding in &ebuild.findings {
+            match finding.level {
+                Level::Error => summary.findings.error += 1,
+                Level::Warning => summary.findings.warning += 1,
+                Level::Note => summary.findings.note += 1,
+            }
+        }
+    }
+    let repository = &context.set.repository;
+    Report {
+        schema: SCHEMA.to_owned(),
+        tool: Tool { name: "ebaudit".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        repository: RepositoryInfo {
+            name: repository.name.clone(),
+            location: crate::escape::escape_path(&repository.location),
+        },
+        ebuilds,
+        summary,
+    }
+}
+
+/// Where the report goes: standard output, or a new file that takes its name at the end.
+struct Sink {
+    out: Box<dyn Write + Send>,
+    fresh: Option<tempfile::TempPath>,
+    failed: bool,
+}
+
+impl Sink {
+    fn open(args: &AuditArgs) -> Result<Sink> {
+        let Some(path) = &args.output else {
+            return Ok(Sink { out: Box::new(io::stdout()), fresh: None, failed: false });
+        };
+        let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let file = tempfile::NamedTempFile::new_in(dir)
+            .with_context(|| format!("-o {}: can't write there", path.display()))?;
+        let (file, fresh) = file.into_parts();
+        Ok(Sink { out: Box::new(io::BufWriter::new(file)), fresh: Some(fresh), failed: false })
+    }
+
+    fn close(mut self, args: &AuditArgs) -> Result<()> {
+        self.failed |= self.out.flush().is_err();
+        drop(self.out);
+        if let (Some(fresh), Some(path)) = (self.fresh, &args.output) {
+            use std::os::unix::fs::PermissionsExt;
+            if self.failed {
+                bail!("-o {}: can't write the report", path.display());
+            }
+            let _ = std::fs::set_permissions(&fresh, std::fs::Permissions::from_mode(0o644));
+            fresh.persist(path).with_context(|| format!("-o {}", path.display()))?;
+        }
+        // a reader that went away (a pipe to head) is no failure
+        Ok(())
+    }
+}
+
+fn print(args: &AuditArgs, report: &Report) -> Result<()> {
+    if args.format == Format::Jsonl {
+        return Ok(());
+    }
+    let mut sink = Sink::open(args)?;
+    let done = match args.format {
+        Format::Text => {
+            let to_terminal = args.output.is_none() && io::stdout().is_terminal();
+            let color = match args.color {
+                When::Always => true,
+                When::Never => false,
+                When::Auto => to_terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+            };
+            let width = if to_terminal { terminal_width() } else { 120 };
+            let least = if args.quiet { Level::Warning } else { Level::Note };
+            text::print(&mut *sink.out, report, text::Style { color, width, diff: args.diff, least })
+        }
+        Format::Json => json::document(&mut *sink.out, report),
+        Format::Jsonl => Ok(()),
+    };
+    sink.failed |= done.is_err();
+    sink.close(args)
+}
+
+fn terminal_width() -> usize {
+    rustix::termios::tcgetwinsize(io::stdout()).map_or(120, |w| usize::from(w.ws_col))
+}
+
+fn status(args: &AuditArgs, report: &Report) -> u8 {
+    if runner::interrupted() {
+        return exit::INTERRUPTED;
+    }
+    if report.summary.not_audited > 0 {
+        return exit::HOLES;
+    }
+    let counts = &report.summary.findings;
+    let failed = match args.fail_on {
+        FailOn::Never => 0,
+        FailOn::Error => counts.error,
+        FailOn::Warning => counts.error + counts.warning,
+        FailOn::Note => counts.error + counts.warning + counts.note,
+    };
+    if failed > 0 { exit::FINDINGS } else { exit::DONE }
+}

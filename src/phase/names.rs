@@ -1,0 +1,39 @@
+//! How reports name the files of a job.
+
+use std::path::{Path, PathBuf};
+
+use super::job::JobDir;
+use crate::escape::escape_path;
+
+/// The folders that have names of their own.
+#[derive(Clone, Debug)]
+pub struct Names {
+    work: PathBuf,
+    temp: PathBuf,
+    home: PathBuf,
+}
+
+impl Names {
+    pub fn of(job: &JobDir) -> Names {
+        Names { work: job.workdir(), temp: job.temp(), home: job.home() }
+    }
+
+    /// The path below WORKDIR; none outside of it.
+    pub fn below_work<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        path.strip_prefix(&self.work).ok()
+    }
+
+    /// Relative to WORKDIR; outside of it with `${T}`, `${HOME}` or `/` at its head.
+    pub fn show(&self, path: &Path) -> String {
+        if let Ok(rest) = path.strip_prefix(&self.work) {
+            let text = escape_path(rest);
+            return if text.is_empty() { ".".to_owned() } else { text };
+        }
+        for (root, name) in [(&self.temp, "${T}"), (&self.home, "${HOME}")] {
+            if let Ok(rest) = path.strip_prefix(root) {
+                return format!("{name}/{}", escape_path(rest));
+            }
+        }
+        escape_path(path)
+    }
+}
