@@ -1,1 +1,0 @@
-pub mod distfile; pub mod store; pub mod unpack;
