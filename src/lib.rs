@@ -3,3 +3,4 @@
 pub mod audit;
 pub mod escape;
 pub mod report;
+pub mod source;

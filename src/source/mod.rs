@@ -1,1 +1,3 @@
+//! The sources of an ebuild: distfiles and how they unpack.
 
+pub mod unpack;
