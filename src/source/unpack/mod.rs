@@ -3,6 +3,7 @@
 //! Everything is streamed; memory stays bounded whatever the archive holds. Nothing is written outside of the
 //! directory, nor through a link that the archive brought: such an archive is refused.
 
+mod applet;
 mod ar;
 mod decode;
 mod dirs;
@@ -26,6 +27,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+pub use applet::applet;
 pub use error::UnpackError;
 pub use kind::{Codec, Kind};
 pub use limits::Limits;
