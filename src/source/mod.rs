@@ -1,0 +1,14 @@
+//! The sources of an ebuild: distfiles, where they come from, how they are verified, and how they unpack.
+
+mod distfile;
+mod fetch;
+mod store;
+#[cfg(test)]
+mod testing;
+pub mod unpack;
+mod verify;
+
+pub use distfile::Distfile;
+pub use fetch::{FetchOptions, Fetcher, Progress};
+pub use store::{DistfileError, DistfileStore};
+pub use verify::{DigestMismatch, VerifyError, verify};

@@ -1,0 +1,281 @@
+//! Where distfiles lie, and how one becomes there: looked for, verified, fetched if need be.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::distfile::Distfile;
+use super::fetch::{Fetcher, Progress};
+use super::verify::{VerifyError, verify};
+
+/// Why a distfile is not to be had. The texts are one line and name the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DistfileError {
+    /// It is there and is not what the Manifest means, or the Manifest does not know it (rule `BadDigest`).
+    BadDigest { name: String, why: String },
+    /// It is not there and could not be fetched (rule `FetchFailed`).
+    FetchFailed {
+        name: String,
+        why: String,
+        /// One line for each URI tried, `URI: why`.
+        attempts: Vec<String>,
+    },
+}
+
+impl DistfileError {
+    pub fn name(&self) -> &str {
+        match self {
+            Self::BadDigest { name, .. } | Self::FetchFailed { name, .. } => name,
+        }
+    }
+}
+
+impl fmt::Display for DistfileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadDigest { name, why } => write!(f, "{name}: {why}"),
+            Self::FetchFailed { name, why, .. } => write!(f, "{name} {why}"),
+        }
+    }
+}
+
+impl std::error::Error for DistfileError {}
+
+/// The directories of distfiles.
+pub struct DistfileStore {
+    /// DISTDIR: read, and written to where something must be fetched and it can be written to.
+    pub distdir: PathBuf,
+    /// PORTAGE_RO_DISTDIRS: read only.
+    pub ro_distdirs: Vec<PathBuf>,
+    /// Takes what is fetched where DISTDIR is not there or cannot be written to; made when needed.
+    pub fallback_dir: PathBuf,
+    /// Takes files that the Manifest has no DIST line for.
+    pub allow_unverified: bool,
+    /// `None`: offline, nothing is ever fetched.
+    pub fetcher: Option<Fetcher>,
+    verified: Mutex<HashSet<Seen>>,
+}
+
+/// A file as it was when it was found good; another run over it in this process need not read it again.
+#[derive(PartialEq, Eq, Hash)]
+struct Seen {
+    file: (u64, u64),
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+    hashes: Vec<(String, String)>,
+}
+
+impl DistfileStore {
+    pub fn new(distdir: PathBuf, fallback_dir: PathBuf, fetcher: Option<Fetcher>) -> Self {
+        DistfileStore {
+            distdir,
+            ro_distdirs: Vec::new(),
+            fallback_dir,
+            allow_unverified: false,
+            fetcher,
+            verified: Mutex::default(),
+        }
+    }
+
+    /// The path of a good copy of each file, fetched where there is none; the answers stand in the order of the files.
+    pub fn obtain_all(
+        &self,
+        files: &[Distfile],
+        progress: &dyn Progress,
+    ) -> Vec<Result<PathBuf, DistfileError>> {
+        let jobs = self.fetcher.as_ref().map_or(1, Fetcher::jobs);
+        let answers: Vec<_> = files.iter().map(|_| Mutex::new(None)).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            while let Some(at) =
+                Some(next.fetch_add(1, Ordering::Relaxed)).filter(|i| *i < files.len())
+            {
+                let answer = self.obtain(&files[at], progress);
+                if let Ok(mut slot) = answers[at].lock() {
+                    *slot = Some(answer);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..jobs.min(files.len()) {
+                // Where no thread is to be had, this one does it all.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work();
+        });
+        answers
+            .into_iter()
+            .zip(files)
+            .map(|(slot, file)| {
+                slot.into_inner()
+                    .ok()
+                    .flatten()
+                    .unwrap_or_else(|| self.obtain(file, progress))
+            })
+            .collect()
+    }
+
+    /// The path of a good copy of a file, fetched where there is none.
+    ///
+    /// A file of the wrong digest is never deleted, and replaced only by a fresh one that is right.
+    pub fn obtain(
+        &self,
+        file: &Distfile,
+        progress: &dyn Progress,
+    ) -> Result<PathBuf, DistfileError> {
+        let bad_digest = |why: String| DistfileError::BadDigest {
+            name: file.name.clone(),
+            why,
+        };
+        if matches!(&file.name[..], "" | "." | "..") || file.name.contains(['/', '\0']) {
+            return Err(self.fetch_failed(file, "is no name for a file".into(), Vec::new()));
+        }
+        if !file.in_manifest() && !self.allow_unverified {
+            return Err(bad_digest(
+                "the Manifest has no DIST line for it (--allow-unverified takes it as it is)"
+                    .into(),
+            ));
+        }
+        let found = self.find(file);
+        let bad = match found {
+            Found::Good(path) => return Ok(path),
+            Found::Bad(path, error) => Some(format!("{}: {error}", path.display())),
+            Found::Nowhere => None,
+        };
+        let attempts = match &self.fetcher {
+            Some(fetcher) if !file.restrict_fetch && !file.uris.is_empty() => {
+                match self
+                    .writable_dir()
+                    .and_then(|dir| fetcher.fetch(file, &dir, progress))
+                {
+                    Ok(path) => {
+                        self.remember(&path, file);
+                        return Ok(path);
+                    }
+                    Err(attempts) => attempts,
+                }
+            }
+            _ => Vec::new(),
+        };
+        match bad {
+            Some(why) => Err(bad_digest(match attempts.last() {
+                Some(last) => format!("{why}; fetching it anew failed ({last})"),
+                None => why,
+            })),
+            None => Err(self.missing(file, attempts)),
+        }
+    }
+
+    fn find(&self, file: &Distfile) -> Found {
+        let mut found = Found::Nowhere;
+        let dirs = std::iter::once(&self.distdir)
+            .chain(&self.ro_distdirs)
+            .chain(std::iter::once(&self.fallback_dir));
+        for dir in dirs {
+            let path = dir.join(&file.name);
+            if !path.is_file() {
+                continue;
+            }
+            match self.check(&path, file) {
+                Ok(()) => return Found::Good(path),
+                Err(error) => {
+                    if let Found::Nowhere = found {
+                        found = Found::Bad(path, error);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    fn check(&self, path: &Path, file: &Distfile) -> Result<(), VerifyError> {
+        let before = Seen::of(path, file);
+        if let Some(seen) = &before
+            && self.verified.lock().is_ok_and(|all| all.contains(seen))
+        {
+            return Ok(());
+        }
+        verify(path, file)?;
+        if let (Some(seen), Ok(mut all)) = (before, self.verified.lock()) {
+            all.insert(seen);
+        }
+        Ok(())
+    }
+
+    /// Fetched files were verified under another name, before their status changed for the last time.
+    fn remember(&self, path: &Path, file: &Distfile) {
+        if let (Some(seen), Ok(mut all)) = (Seen::of(path, file), self.verified.lock()) {
+            all.insert(seen);
+        }
+    }
+
+    fn writable_dir(&self) -> Result<PathBuf, Vec<String>> {
+        let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        if self.distdir.is_dir() && rustix::fs::access(&self.distdir, access).is_ok() {
+            return Ok(self.distdir.clone());
+        }
+        match std::fs::create_dir_all(&self.fallback_dir) {
+            Ok(()) => Ok(self.fallback_dir.clone()),
+            Err(error) => Err(vec![format!("{}: {error}", self.fallback_dir.display())]),
+        }
+    }
+
+    fn missing(&self, file: &Distfile, attempts: Vec<String>) -> DistfileError {
+        let because = match (attempts.last(), &self.fetcher) {
+            (Some(last), _) if attempts.len() > 1 => {
+                format!(
+                    " and none of {} URIs gave it (the last, {last})",
+                    attempts.len()
+                )
+            }
+            (Some(last), _) => format!(" and could not be fetched ({last})"),
+            (None, _) if file.restrict_fetch => " and must be fetched by hand".to_owned(),
+            (None, None) => " and nothing is fetched offline".to_owned(),
+            (None, Some(_)) => " and has no URI to fetch it from".to_owned(),
+        };
+        let place = self.distdir.join(&file.name);
+        let why = format!(
+            "is not in DISTDIR{because}; put it there: {}",
+            place.display()
+        );
+        self.fetch_failed(file, why, attempts)
+    }
+
+    fn fetch_failed(&self, file: &Distfile, why: String, attempts: Vec<String>) -> DistfileError {
+        DistfileError::FetchFailed {
+            name: file.name.clone(),
+            why: why.replace(['\n', '\r'], " "),
+            attempts,
+        }
+    }
+}
+
+enum Found {
+    Good(PathBuf),
+    Bad(PathBuf, VerifyError),
+    Nowhere,
+}
+
+impl Seen {
+    fn of(path: &Path, file: &Distfile) -> Option<Self> {
+        let meta = std::fs::metadata(path).ok()?;
+        Some(Seen {
+            file: (meta.dev(), meta.ino()),
+            size: meta.size(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+            hashes: file
+                .hashes
+                .iter()
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

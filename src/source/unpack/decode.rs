@@ -1,0 +1,200 @@
+//! Decompression of one stream, treating damage and rubbish as the real tools do.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::{Arc, Mutex};
+
+use super::kind::Codec;
+use super::lzw::LzwReader;
+
+/// Compressed bytes are read in pieces of this size.
+const BUFFER: usize = 256 << 10;
+/// What a decoder may ask of memory: enough for the dictionary of `xz -9` and of anything made on a usual machine.
+const MEMORY: u64 = 1 << 30;
+
+type Input = BufReader<File>;
+
+/// What a decoder has to say that is no failure.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Remarks(Arc<Mutex<Vec<String>>>);
+
+impl Remarks {
+    /// More would help nobody.
+    const MOST: usize = 50;
+
+    pub(super) fn add(&self, text: impl Into<String>) {
+        if let Ok(mut all) = self.0.lock()
+            && all.len() < Self::MOST
+        {
+            all.push(text.into());
+        }
+    }
+
+    pub(super) fn take(&self) -> Vec<String> {
+        self.0
+            .lock()
+            .map(|mut all| std::mem::take(&mut *all))
+            .unwrap_or_default()
+    }
+}
+
+/// The compression that the first bytes show, by the magic numbers that GNU tar knows; `Err` names one that ebaudit
+/// cannot read.
+pub(super) fn by_magic(head: &[u8]) -> Result<Option<Codec>, &'static str> {
+    Ok(Some(match head {
+        [0x1f, 0x8b, ..] => Codec::Gzip,
+        [0x1f, 0x9d, ..] => Codec::Compress,
+        [b'B', b'Z', b'h', ..] => Codec::Bzip2,
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] | [0x5d, 0, 0, ..] => Codec::Xz,
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Codec::Zstd,
+        [b'L', b'Z', b'I', b'P', ..] => return Err("lzip"),
+        [0x89, b'L', b'Z', b'O', ..] => return Err("lzop"),
+        _ => return Ok(None),
+    }))
+}
+
+/// A reader of the decompressed bytes.
+pub(super) fn decoder(
+    codec: Codec,
+    file: File,
+    remarks: &Remarks,
+) -> io::Result<Box<dyn Read + Send>> {
+    let mut input = BufReader::with_capacity(BUFFER, file);
+    Ok(match codec {
+        // gzip(1) reads what compress(1) wrote as well.
+        Codec::Gzip if input.fill_buf()?.starts_with(&[0x1f, 0x9d]) => {
+            Box::new(LzwReader::new(input)?)
+        }
+        Codec::Compress => Box::new(LzwReader::new(input)?),
+        Codec::Gzip => Box::new(Members::new(input, GzipMember, remarks.clone())),
+        Codec::Bzip2 => Box::new(Members::new(input, Bzip2Member, remarks.clone())),
+        Codec::Xz => {
+            let stream =
+                liblzma::stream::Stream::new_auto_decoder(MEMORY, liblzma::stream::CONCATENATED)
+                    .map_err(io::Error::from)?;
+            Box::new(liblzma::bufread::XzDecoder::new_stream(input, stream))
+        }
+        Codec::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(input)?),
+    })
+}
+
+/// What may follow the end of a member.
+enum After {
+    Member,
+    /// Ignored without a word.
+    Padding,
+    /// Ignored, with a remark.
+    Rubbish,
+    /// The tool ends with an error.
+    Fatal(&'static str),
+}
+
+/// A format that is one member after the other.
+trait MemberFormat {
+    type Decoder: Read + Send;
+    fn start(&self, input: Input) -> Self::Decoder;
+    fn give_back(&self, decoder: Self::Decoder) -> Input;
+    fn after(&self, next: u8) -> After;
+}
+
+struct GzipMember;
+
+impl MemberFormat for GzipMember {
+    type Decoder = flate2::bufread::GzDecoder<Input>;
+
+    fn start(&self, input: Input) -> Self::Decoder {
+        flate2::bufread::GzDecoder::new(input)
+    }
+
+    fn give_back(&self, decoder: Self::Decoder) -> Input {
+        decoder.into_inner()
+    }
+
+    /// gzip(1) takes zeros for a tape's padding; at anything else it ends with status 2, "trailing garbage ignored",
+    /// which `unpack` takes for a failure.
+    fn after(&self, next: u8) -> After {
+        match next {
+            0x1f => After::Member,
+            0 => After::Padding,
+            _ => After::Fatal("trailing garbage after the gzip data"),
+        }
+    }
+}
+
+struct Bzip2Member;
+
+impl MemberFormat for Bzip2Member {
+    type Decoder = bzip2::bufread::BzDecoder<Input>;
+
+    fn start(&self, input: Input) -> Self::Decoder {
+        bzip2::bufread::BzDecoder::new(input)
+    }
+
+    fn give_back(&self, decoder: Self::Decoder) -> Input {
+        decoder.into_inner()
+    }
+
+    /// bzip2(1) warns and ends with status 0.
+    fn after(&self, next: u8) -> After {
+        match next {
+            b'B' => After::Member,
+            _ => After::Rubbish,
+        }
+    }
+}
+
+/// Reads all members as one stream.
+struct Members<F: MemberFormat> {
+    format: F,
+    decoder: Option<F::Decoder>,
+    remarks: Remarks,
+}
+
+impl<F: MemberFormat> Members<F> {
+    fn new(input: Input, format: F, remarks: Remarks) -> Self {
+        Members {
+            decoder: Some(format.start(input)),
+            format,
+            remarks,
+        }
+    }
+
+    /// The member has ended; starts the next, if there is one.
+    fn next_member(&mut self) -> io::Result<()> {
+        let Some(decoder) = self.decoder.take() else {
+            return Ok(());
+        };
+        let mut input = self.format.give_back(decoder);
+        while let Some(&next) = input.fill_buf()?.first() {
+            match self.format.after(next) {
+                After::Member => {
+                    self.decoder = Some(self.format.start(input));
+                    return Ok(());
+                }
+                After::Padding => {
+                    let zeros = input.buffer().iter().take_while(|b| **b == 0).count();
+                    input.consume(zeros);
+                }
+                After::Rubbish => {
+                    self.remarks
+                        .add("trailing rubbish after the compressed data, ignored");
+                    return Ok(());
+                }
+                After::Fatal(why) => return Err(io::Error::new(io::ErrorKind::InvalidData, why)),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<F: MemberFormat> Read for Members<F> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        while let Some(decoder) = &mut self.decoder {
+            match decoder.read(buf)? {
+                0 if !buf.is_empty() => self.next_member()?,
+                n => return Ok(n),
+            }
+        }
+        Ok(0)
+    }
+}

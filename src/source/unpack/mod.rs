@@ -1,0 +1,111 @@
+//! Unpacking archives: what PMS's `unpack` does, without any tool of the system and without trust in the archive.
+//!
+//! Everything is streamed; memory stays bounded whatever the archive holds. Nothing is written outside of the
+//! directory, nor through a link that the archive brought: such an archive is refused.
+
+mod applet;
+mod ar;
+mod decode;
+mod dirs;
+mod error;
+mod kind;
+mod limits;
+mod lzw;
+mod member;
+mod pipe;
+mod sevenz;
+mod single;
+mod tar;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod zip;
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+pub use applet::applet;
+pub use error::UnpackError;
+pub use kind::{Codec, Kind};
+pub use limits::Limits;
+
+use decode::Remarks;
+use error::{Fault, Outcome};
+use tree::Tree;
+
+/// What an archive gave.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Unpacked {
+    /// Files, links and directories made; one that takes the place of another counts again.
+    pub files: u64,
+    /// Bytes in the files.
+    pub bytes: u64,
+    /// What went otherwise than asked without being a failure, one line each.
+    pub remarks: Vec<String>,
+}
+
+/// Unpacks a file into a directory as `unpack` of that EAPI does (PMS, "Misc commands").
+///
+/// `name` tells what the file is, as it need not be `archive`'s own; a name that `unpack` knows nothing of leaves the
+/// file packed and gives an empty [`Unpacked`]. Modes are those that `unpack` leaves: 0755 for directories and for what
+/// anybody may execute, 0644 for the rest; times are the archive's; owners are the caller's.
+///
+/// An error may leave members that came before it in the directory, never anything outside of it.
+pub fn unpack(
+    archive: &Path,
+    name: &OsStr,
+    into: &Path,
+    eapi: &str,
+    limits: &Limits,
+) -> Result<Unpacked, UnpackError> {
+    match Kind::by_name(name, eapi) {
+        Some(kind) => unpack_as(kind, archive, name, into, limits),
+        None => Ok(Unpacked::default()),
+    }
+}
+
+/// Unpacks a file as a given kind, whatever its name: for eclasses that know better (`.crate`, `.gem`, `.tar.zst`).
+pub fn unpack_as(
+    kind: Kind,
+    archive: &Path,
+    name: &OsStr,
+    into: &Path,
+    limits: &Limits,
+) -> Result<Unpacked, UnpackError> {
+    // The decoders are other people's and meet data of strangers.
+    let caught = catch_unwind(AssertUnwindSafe(|| run(kind, archive, name, into, limits)));
+    caught
+        .unwrap_or_else(|_| Err(Fault::failed("damaged: the decoder broke down")))
+        .map_err(|fault| fault.into_error(name))
+}
+
+fn run(
+    kind: Kind,
+    archive: &Path,
+    name: &OsStr,
+    into: &Path,
+    limits: &Limits,
+) -> Outcome<Unpacked> {
+    let remarks = Remarks::default();
+    let file = File::open(archive)?;
+    let mut tree = Tree::open(into, limits)?;
+    let bytes = name.as_bytes();
+    match kind {
+        Kind::Tar => tar::unpack(file, bytes, &mut tree, &remarks)?,
+        Kind::Zip => zip::unpack(file, &mut tree)?,
+        Kind::SevenZip => sevenz::unpack(file, &mut tree)?,
+        Kind::Ar => ar::unpack(file, &mut tree)?,
+        Kind::Single(codec) => single::unpack(codec, file, bytes, &mut tree, &remarks)?,
+        Kind::Rar => return Err(Fault::unsupported("rar archives are not supported")),
+        Kind::Lha => return Err(Fault::unsupported("lha archives are not supported")),
+    }
+    let (files, bytes) = tree.finish()?;
+    Ok(Unpacked {
+        files,
+        bytes,
+        remarks: remarks.take(),
+    })
+}

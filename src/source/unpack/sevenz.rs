@@ -1,0 +1,93 @@
+//! Unpacking 7z archives as `7z x -y` does.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+
+use sevenz_rust2::{ArchiveEntry, ArchiveReader, Password};
+
+use super::error::{Fault, Outcome};
+use super::member::Member;
+use super::tree::{Stamp, Tree};
+
+/// Set in the attributes where their upper half is a Unix mode.
+const HAS_UNIX_MODE: u32 = 0x8000;
+const FILE_TYPE: u32 = 0o170_000;
+const SYMLINK: u32 = 0o120_000;
+const LONGEST_TARGET: u64 = 4096;
+/// Seconds from 1601, where Windows begins to count, to 1970.
+const EPOCHS_APART: i64 = 11_644_473_600;
+
+pub(super) fn unpack(file: File, tree: &mut Tree) -> Outcome<()> {
+    let input = BufReader::with_capacity(256 << 10, file);
+    let mut reader = ArchiveReader::new(input, Password::empty()).map_err(fault)?;
+    reader.set_thread_count(1);
+    let mut buffer = vec![0; 128 << 10];
+    let mut failed = None;
+    let walked =
+        reader.for_each_entries(|entry, data| match member(entry, data, tree, &mut buffer) {
+            Ok(()) => Ok(true),
+            Err(fault) => {
+                failed = Some(fault.of(entry.name.as_bytes()));
+                Ok(false)
+            }
+        });
+    match failed {
+        Some(fault) => Err(fault),
+        None => walked.map_err(fault),
+    }
+}
+
+fn member(
+    entry: &ArchiveEntry,
+    data: &mut dyn Read,
+    tree: &mut Tree,
+    buffer: &mut [u8],
+) -> Outcome<()> {
+    if entry.is_anti_item {
+        return Ok(());
+    }
+    let name = entry.name.as_bytes();
+    tree.budget().path(name.len())?;
+    let at = Member::new(name)?;
+    let attributes = entry.windows_attributes;
+    let mode = (entry.has_windows_attributes && attributes & HAS_UNIX_MODE != 0)
+        .then_some(attributes >> 16);
+    let mtime = entry.has_last_modified_date.then(|| {
+        let ticks = u64::from(entry.last_modified_date);
+        Stamp {
+            seconds: (ticks / 10_000_000) as i64 - EPOCHS_APART,
+            nanos: (ticks % 10_000_000) as u32 * 100,
+        }
+    });
+    if entry.is_directory {
+        return tree.dir(&at, mode.unwrap_or(0o755), mtime);
+    }
+    if mode.is_some_and(|m| m & FILE_TYPE == SYMLINK) {
+        let mut target = Vec::new();
+        data.take(LONGEST_TARGET).read_to_end(&mut target)?;
+        return tree.symlink(&at, &target, mtime);
+    }
+    tree.budget().room_for(entry.size)?;
+    tree.file(&at, mode.unwrap_or(0o644), mtime, |contents| {
+        loop {
+            match data.read(buffer) {
+                Ok(0) => return Ok(()),
+                Ok(n) => contents.write(&buffer[..n])?,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+    })
+}
+
+fn fault(error: sevenz_rust2::Error) -> Fault {
+    use sevenz_rust2::Error;
+    match error {
+        Error::UnsupportedCompressionMethod(method) => {
+            Fault::unsupported(format!("7z compression method {method} is not supported"))
+        }
+        Error::PasswordRequired => Fault::failed("the archive is encrypted"),
+        Error::Io(error, _) => error.into(),
+        other => Fault::failed(other.to_string()),
+    }
+}
