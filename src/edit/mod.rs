@@ -1,1 +1,3 @@
+//! What an edit is and what it did.
 
+pub mod sed;
