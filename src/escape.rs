@@ -1,5 +1,5 @@
-//! Bytes as text and back, the way every machine-readable output of ebaudit writes them:
-//! a byte that is no UTF-8 is `\xNN`, a backslash is `\\`. Nothing is lost.
+//! Bytes as text. The trace needs them back without loss ([`escape`]); reports are read by people and by other
+//! programs, which want names as they are ([`show`]).
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -22,14 +22,26 @@ pub fn escape(bytes: &[u8]) -> String {
     out
 }
 
-/// [`escape`] for a path.
-pub fn escape_path(path: &Path) -> String {
-    escape(path.as_os_str().as_bytes())
+/// Bytes as a reader sees them: a byte that is no UTF-8 is `\xNN`, all else stands as it is.
+pub fn show(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        out.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            out.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    out
 }
 
-/// [`escape`] for an argument or a name.
+/// [`show`] for a path.
+pub fn escape_path(path: &Path) -> String {
+    show(path.as_os_str().as_bytes())
+}
+
+/// [`show`] for an argument or a name.
 pub fn escape_os(text: &OsStr) -> String {
-    escape(text.as_bytes())
+    show(text.as_bytes())
 }
 
 /// Reads what [`escape`] wrote. Anything else after a backslash stays as it stands.

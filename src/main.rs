@@ -6,5 +6,9 @@ fn main() -> ExitCode {
     if let Some(tool) = ebaudit::phase::tracer::started_as() {
         ebaudit::phase::tracer::main(tool)
     }
+    let mut words = std::env::args_os();
+    if words.next().is_some_and(|name| std::path::Path::new(&name).ends_with("ebaudit-unpack")) {
+        std::process::exit(ebaudit::source::unpack::applet(words));
+    }
     ebaudit::cli::main()
 }

@@ -10,8 +10,8 @@ use crate::gentoo::mirrors::Mirrors;
 use crate::gentoo::profile::{Profile, UseChange};
 use crate::phase::job::RunDir;
 use crate::phase::runner::Bounds;
-use crate::source::store::DistfileStore;
 use crate::source::unpack::Limits;
+use crate::source::{DistfileStore, Progress};
 
 /// What the command line asks of every job.
 #[derive(Debug)]
@@ -36,13 +36,14 @@ impl Options {
     pub const ENTRIES: usize = 4_000_000;
 }
 
-#[derive(Debug)]
 pub struct Context {
     pub set: RepositorySet,
     pub config: PortageConfig,
     pub profile: Profile,
     pub mirrors: Mirrors,
     pub store: DistfileStore,
+    /// Hears how far the fetching is.
+    pub progress: Box<dyn Progress + Send>,
     pub run: RunDir,
     pub options: Options,
 }

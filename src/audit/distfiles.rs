@@ -11,8 +11,7 @@ use crate::gentoo::profile::UseState;
 use crate::gentoo::repository::EbuildFile;
 use crate::gentoo::restrict::Restrict;
 use crate::gentoo::src_uri;
-use crate::source::distfile::Distfile;
-use crate::source::store::ObtainError;
+use crate::source::{Distfile, DistfileError};
 
 /// The distfiles that these flags want, each with its line of the Manifest.
 pub fn wanted(
@@ -24,8 +23,8 @@ pub fn wanted(
     let enabled = |flag: &str| flags.is_enabled(flag);
     let fetchables = src_uri::fetchables(&metadata.src_uri, &metadata.eapi, &enabled)
         .map_err(|e| Failure::invalid(format!("SRC_URI: {e}")))?;
-    let restrict = Restrict::evaluate(&metadata.restrict, &enabled)
-        .map_err(|e| Failure::invalid(format!("RESTRICT: {e}")))?;
+    let restrict =
+        Restrict::evaluate(&metadata.restrict, &enabled).map_err(|e| Failure::invalid(format!("RESTRICT: {e}")))?;
     if fetchables.is_empty() {
         return Ok(Vec::new());
     }
@@ -34,7 +33,11 @@ pub fn wanted(
     for fetchable in fetchables {
         let entry = manifest.dist(&fetchable.filename);
         if entry.is_none() && !context.options.allow_unverified {
-            let why = if manifest.present { "the Manifest has no DIST line for" } else { "there is no Manifest, so none for" };
+            let why = if manifest.present {
+                "the Manifest has no DIST line for"
+            } else {
+                "there is no Manifest, so none for"
+            };
             return Err(Failure::digest(format!(
                 "{why} {}; run `pkgdev manifest`, or pass --allow-unverified",
                 fetchable.filename
@@ -42,7 +45,7 @@ pub fn wanted(
         }
         found.push(Distfile {
             name: fetchable.filename.clone(),
-            size: entry.map(|e| e.size),
+            size: entry.map_or(0, |e| e.size),
             hashes: entry.map(|e| e.hashes.clone()).unwrap_or_default(),
             uris: context
                 .mirrors
@@ -59,10 +62,15 @@ pub fn wanted(
     Ok(found)
 }
 
-/// The verified file.
-pub fn obtain(context: &Context, distfile: &Distfile) -> Result<PathBuf, Failure> {
-    context.store.obtain(distfile).map_err(|error| match error {
-        ObtainError::BadDigest(_) => Failure::digest(error.to_string()),
-        ObtainError::Fetch(_) => Failure::fetch(error.to_string()),
-    })
+/// The verified files, in the order of `distfiles`; the first that is not to be had is the failure.
+pub fn obtain_all(context: &Context, distfiles: &[Distfile]) -> Result<Vec<PathBuf>, Failure> {
+    let found = context.store.obtain_all(distfiles, &*context.progress);
+    let failed = |error: DistfileError| match &error {
+        DistfileError::BadDigest { .. } => Failure::digest(error.to_string()),
+        DistfileError::FetchFailed { attempts, .. } if !attempts.is_empty() => {
+            Failure::fetch(format!("{error} ({})", attempts.join("; ")))
+        }
+        DistfileError::FetchFailed { .. } => Failure::fetch(error.to_string()),
+    };
+    found.into_iter().map(|file| file.map_err(failed)).collect()
 }

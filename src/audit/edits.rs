@@ -8,7 +8,7 @@ use crate::edit::inventory::{Call, unquoted};
 use crate::edit::outcome::{self, CallOutcome, union};
 use crate::edit::place::Place;
 use crate::edit::site::Sources;
-use crate::escape::{escape, escape_path};
+use crate::escape::{escape_path, show};
 use crate::phase::names::Names;
 use crate::phase::notes::Note;
 use crate::phase::trace::{Record, State, TraceDir};
@@ -37,16 +37,16 @@ pub struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Contents by md5: from the trace, else from the pristine tree.
+    /// Contents by md5: from the trace, the pristine tree, or the tree as the phase left it.
     pub fn contents(&self, md5: &str) -> Option<Vec<u8>> {
-        self.trace.blob(md5).or_else(|| {
-            let entries = &self.before?.entries;
-            let slot = entries.values().find_map(|e| match &e.kind {
+        let slot = |tree: Option<&Snapshot>| {
+            tree?.entries.values().find_map(|e| match &e.kind {
                 Kind::File { md5: m, pack: Some(slot) } if hex(m) == md5 => Some(*slot),
                 _ => None,
-            })?;
-            self.pack?.get(slot).ok()
-        })
+            })
+        };
+        let kept = || self.pack?.get(slot(self.before).or_else(|| slot(self.after))?).ok();
+        self.trace.blob(md5).or_else(kept)
     }
 
     /// The md5 of a file at the end of the phase.
@@ -56,7 +56,8 @@ impl Scene<'_> {
 
     /// Whether another file of the tree or of FILESDIR has these contents.
     fn elsewhere(&self, md5: &str) -> bool {
-        let in_tree = |s: &Snapshot| s.entries.values().any(|e| matches!(&e.kind, Kind::File { md5: m, .. } if hex(m) == md5));
+        let in_tree =
+            |s: &Snapshot| s.entries.values().any(|e| matches!(&e.kind, Kind::File { md5: m, .. } if hex(m) == md5));
         if self.before.is_some_and(in_tree) {
             return true;
         }
@@ -103,7 +104,7 @@ fn ran(place: Place, all: &[Record], scene: &Scene) -> Judged {
         phase: first.phase.clone(),
         origin: place.site.origin.clone(),
         by: place.by,
-        argv: first.argv.iter().map(|a| escape(&a.0)).collect(),
+        argv: first.argv.iter().map(|a| show(&a.0)).collect(),
         cwd: scene.names.show(cwd),
         exit: Some(exit),
         verdict,
@@ -169,18 +170,21 @@ fn targets(calls: &[CallOutcome], names: &Names) -> Vec<Target> {
 
 /// A patch that eapply did not find.
 fn patch_gone(note: &Note, sources: &mut Sources, scene: &Scene) -> Option<Judged> {
-    let site = sources.site(&note.frames, EditKind::Patch)?;
+    let site = sources.site(&note.frames, EditKind::Patch);
     let path = Path::new(std::ffi::OsStr::from_bytes(&note.text));
     let shown = match path.strip_prefix(&scene.filesdir) {
         Ok(rest) => format!("files/{}", escape_path(rest)),
         Err(_) => scene.names.show(path),
     };
-    let mut origin = site.origin.clone();
-    if let Some((line, end_line)) = patches_entry(sources, &shown) {
-        let ebuild = sources.ebuild();
-        origin = Origin { file: ebuild.origin.clone(), line, end_line, ..origin };
-    }
-    let by = if origin.file == sources.ebuild().origin { By::Ebuild } else { site.source.by };
+    let ebuild = sources.ebuild();
+    let (origin, by) = match (patches_entry(sources, &shown), site) {
+        (Some((line, end_line)), site) => {
+            let function = site.map_or_else(|| "default_src_prepare".to_owned(), |s| s.origin.function);
+            (Origin { file: ebuild.origin.clone(), line, end_line, function }, By::Ebuild)
+        }
+        (None, Some(site)) => (site.origin.clone(), site.source.by),
+        (None, None) => return None,
+    };
     let target = Target { path: shown, verdict: Verdict::PathGone, before: None, after: None };
     let edit = Edit {
         id: 0,
@@ -188,7 +192,7 @@ fn patch_gone(note: &Note, sources: &mut Sources, scene: &Scene) -> Option<Judge
         phase: "src_prepare".into(),
         origin,
         by,
-        argv: vec!["eapply".into(), escape(&note.text)],
+        argv: vec!["eapply".into(), show(&note.text)],
         cwd: ".".into(),
         exit: Some(1),
         verdict: Verdict::PathGone,
@@ -227,13 +231,18 @@ fn not_run(found: &mut Vec<Judged>, sources: &Sources) {
     let source = sources.ebuild();
     let reachable = source.inventory.reachable();
     let ran = |call: &Call| {
-        found.iter().any(|j| j.edit.by == By::Ebuild && j.edit.origin.line <= call.end_line && call.line <= j.edit.origin.end_line)
+        found.iter().any(|j| {
+            j.edit.by == By::Ebuild && j.edit.origin.line <= call.end_line && call.line <= j.edit.origin.end_line
+        })
     };
     let missing: Vec<Call> = source
         .inventory
         .calls
         .iter()
-        .filter(|c| matches!(c.tool, Some(EditKind::Sed | EditKind::Perl)) && c.function.as_ref().is_some_and(|f| reachable.contains(f)))
+        .filter(|c| {
+            matches!(c.tool, Some(EditKind::Sed | EditKind::Perl))
+                && c.function.as_ref().is_some_and(|f| reachable.contains(f))
+        })
         .filter(|c| c.tool == Some(EditKind::Sed) || c.in_place())
         .filter(|c| !ran(c))
         .cloned()

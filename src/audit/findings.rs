@@ -111,7 +111,10 @@ fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut V
 fn judged_in_place(edit: &Edit) -> bool {
     edit.argv.iter().skip(1).any(|w| {
         let w = w.trim_start_matches(['"', '\'']);
-        w.starts_with("--in-place") || (w.starts_with('-') && !w.starts_with("--") && w[1..].chars().take_while(|c| !matches!(c, 'e' | 'f' | 'l')).any(|c| c == 'i'))
+        w.starts_with("--in-place")
+            || (w.starts_with('-')
+                && !w.starts_with("--")
+                && w[1..].chars().take_while(|c| !matches!(c, 'e' | 'f' | 'l')).any(|c| c == 'i'))
     })
 }
 
@@ -174,9 +177,10 @@ fn braces(word: &str) -> Vec<String> {
     let open = word.find('{').filter(|at| *at == 0 || word.as_bytes()[at - 1] != b'$');
     let close = open.and_then(|o| word[o..].find('}').map(|c| o + c));
     match (open, close) {
-        (Some(open), Some(close)) => {
-            word[open + 1..close].split(',').map(|part| format!("{}{part}{}", &word[..open], &word[close + 1..])).collect()
-        }
+        (Some(open), Some(close)) => word[open + 1..close]
+            .split(',')
+            .map(|part| format!("{}{part}{}", &word[..open], &word[close + 1..]))
+            .collect(),
         _ => vec![word.to_owned()],
     }
 }
@@ -189,12 +193,14 @@ fn records(judged: &Judged) -> impl Iterator<Item = &Record> {
 fn backups(judged: &Judged, scene: &Scene) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for record in records(judged).filter(|_| judged.edit.kind == EditKind::Sed) {
-        let Some(call) = outcome::invocation(record).filter(|c| c.in_place.as_ref().is_some_and(|s| !s.is_empty())) else {
+        let Some(call) = outcome::invocation(record).filter(|c| c.in_place.as_ref().is_some_and(|s| !s.is_empty()))
+        else {
             continue;
         };
         for target in record.targets.iter().filter(|t| t.before.md5().is_some()) {
-            let path = outcome::path(&target.path);
-            let Some(copy) = call.backup_path(path) else { continue };
+            let Some(word) = record.argv.get(target.arg) else { continue };
+            let Some(copy) = call.backup_path(&word.0) else { continue };
+            let copy = scene.names.normal(&outcome::path(&record.cwd).join(copy));
             let Some(relative) = scene.names.below_work(&copy) else { continue };
             let is_file = |s: Option<&crate::tree::Snapshot>| {
                 s.is_some_and(|s| s.entries.get(relative).is_some_and(|e| matches!(e.kind, Kind::File { .. })))
@@ -208,7 +214,8 @@ fn backups(judged: &Judged, scene: &Scene) -> Vec<Finding> {
             }
             let message = format!("the suffix of -i leaves the copy {shown} in the tree");
             let mut finding = of_edit(Rule::LeftoverBackup, &judged.edit, message);
-            finding.evidence = vec![Evidence { path: shown.clone(), line: None, text: None, note: Some("the copy".into()) }];
+            finding.evidence =
+                vec![Evidence { path: shown.clone(), line: None, text: None, note: Some("the copy".into()) }];
             finding.target = Some(shown);
             found.push(finding);
         }
@@ -221,7 +228,9 @@ fn emptied(judged: &Judged, scene: &Scene) -> Vec<Finding> {
     let empty = |state: &State| matches!(state, State::File { size: 0, .. });
     let mut found: Vec<Finding> = Vec::new();
     for target in records(judged).flat_map(|r| &r.targets) {
-        if empty(&target.before) || target.before.md5().is_none() || !empty(&target.after) {
+        // a file of one line that its own pattern names is not emptied by accident
+        let lines = target.before.md5().and_then(|m| scene.contents(m)).map_or(0, |d| d.split(|b| *b == b'\n').count());
+        if empty(&target.before) || lines <= 2 || !empty(&target.after) {
             continue;
         }
         let path = outcome::path(&target.path);

@@ -50,12 +50,6 @@ fn go(context: &Context, ebuild: &EbuildFile, facts: &mut Facts, kept: &mut Opti
     facts.eapi = eapi::declared(&facts.text);
     eapi::supported(&facts.eapi)?;
     let source = context.options.sources.get(&ebuild.cpv.to_string());
-    if ebuild.cpv.version.looks_live() && source.is_none() {
-        return Err(Failure::skipped(format!(
-            "a live ebuild: give its source with --source {}=DIR to have it audited",
-            ebuild.cpv
-        )));
-    }
     let job = JobDir::create(&context.run, &format!("{}/{}", ebuild.cpv.category, ebuild.cpv.pf()))
         .map_err(|e| Failure::prepare(format!("can't make the job's folders: {e}")))?;
     let job = kept.insert(job);
@@ -88,7 +82,7 @@ fn phases(
     source: Option<&PathBuf>,
     skip_setup: bool,
 ) -> Result<Outcome, Failure> {
-    let mut variables = variables::of_name(ebuild, &facts.eapi);
+    let mut variables = variables::of_name(ebuild, &facts.eapi, context.options.limits.max_bytes);
     if skip_setup {
         variables.insert("EB_SKIP_SETUP".into(), "1".into());
     }
@@ -147,7 +141,9 @@ fn sourced(
     if metadata.slot.is_empty() {
         return Err(Failure::invalid("SLOT is not set (PMS 7.2)"));
     }
-    if metadata.is_live() && source.is_none() {
+    // a 9999 that fetches a tarball is an ebuild like any other
+    let live = metadata.is_live() || (ebuild.cpv.version.looks_live() && metadata.src_uri.is_empty());
+    if live && source.is_none() {
         let reason = format!("a live ebuild: give its source with --source {}=DIR to have it audited", ebuild.cpv);
         return Err(Failure::skipped(reason));
     }
@@ -158,15 +154,12 @@ fn sourced(
         None => distfiles::wanted(context, ebuild, &metadata, &flags)?,
     };
     let mut found = Vec::new();
-    for distfile in &wanted {
-        let path = distfiles::obtain(context, distfile)?;
+    for (distfile, path) in wanted.iter().zip(distfiles::obtain_all(context, &wanted)?) {
         job.link_distfile(&distfile.name, &path)
             .map_err(|e| Failure::fetch(format!("can't hand {} to the phase: {e}", distfile.name)))?;
         found.push((distfile.name.clone(), path));
     }
     let own = metadata.defined_phases.iter().any(|p| p == "unpack");
-    let stray = metadata.inherited.iter().any(|e| e == "verify-sig");
-    let _ = stray;
     let mut unpacked = false;
     if let Some(source) = source {
         let s = PathBuf::from(map.get("S").map(String::as_str).unwrap_or_default());
@@ -188,9 +181,8 @@ fn sourced(
 
 fn unpacked(context: &Context, facts: &mut Facts, job: &JobDir) -> Result<(), Failure> {
     let pack = Pack::create(job.root()).map_err(|e| Failure::unpack(format!("can't keep the source: {e}")))?;
-    facts.before = Some(
-        Snapshot::take(&job.workdir(), None, Some(&pack), context.options.max_entries).map_err(snapshot_failure)?,
-    );
+    facts.before =
+        Some(Snapshot::take(&job.workdir(), None, Some(&pack), context.options.max_entries).map_err(snapshot_failure)?);
     facts.pack = Some(pack);
     Ok(())
 }
@@ -266,8 +258,7 @@ fn judge(outcome: &Outcome, context: &Context, job: &JobDir) -> Result<(), Failu
                 reason => reason,
             };
             let text = format!("{phase} failed: {reason}");
-            let failure =
-                if phase == "src_unpack" { Failure::unpack(text) } else { Failure::prepare(text) };
+            let failure = if phase == "src_unpack" { Failure::unpack(text) } else { Failure::prepare(text) };
             Err(failure.at(outcome.death.as_ref().and_then(|d| d.line).filter(|_| death_in_ebuild(outcome))))
         }
         End::TimedOut => Err(Failure::timed_out(format!(

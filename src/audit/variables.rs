@@ -8,8 +8,8 @@ use std::path::Path;
 use crate::gentoo::profile::UseState;
 use crate::gentoo::repository::EbuildFile;
 
-/// PMS 11.1: what is known before the ebuild is sourced.
-pub fn of_name(ebuild: &EbuildFile, eapi: &str) -> BTreeMap<String, OsString> {
+/// PMS 11.1: what is known before the ebuild is sourced. `max_unpacked` bounds what `unpack` writes, in bytes.
+pub fn of_name(ebuild: &EbuildFile, eapi: &str, max_unpacked: u64) -> BTreeMap<String, OsString> {
     let cpv = &ebuild.cpv;
     let pairs = [
         ("P", cpv.p()),
@@ -23,6 +23,7 @@ pub fn of_name(ebuild: &EbuildFile, eapi: &str) -> BTreeMap<String, OsString> {
         ("MERGE_TYPE", "source".to_owned()),
     ];
     let mut variables: BTreeMap<String, OsString> = pairs.map(|(n, v)| (n.to_owned(), v.into())).into();
+    variables.insert("EB_LIMIT_BYTES".to_owned(), max_unpacked.to_string().into());
     variables.insert("FILESDIR".to_owned(), ebuild.dir().join("files").into());
     variables
 }

@@ -56,6 +56,10 @@ pub struct AuditArgs {
     #[arg(long, value_name = "DIR")]
     pub distdir: Option<PathBuf>,
 
+    /// Where what can be used again is kept [default: XDG_CACHE_HOME/ebaudit]
+    #[arg(long, value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
+
     /// Never connect; take distfiles from the disk only
     #[arg(long)]
     pub offline: bool,

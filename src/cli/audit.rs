@@ -25,8 +25,8 @@ use crate::phase::job::RunDir;
 use crate::phase::runner::{self, Bounds};
 use crate::report::model::{EbuildReport, Level, Report, RepositoryInfo, SCHEMA, Status, Summary, Tool};
 use crate::report::{json, printable, text};
-use crate::source::store::DistfileStore;
 use crate::source::unpack::Limits;
+use crate::source::{DistfileStore, FetchOptions, Fetcher};
 
 /// Audits and prints; the exit status of the contract.
 pub fn run(args: AuditArgs) -> Result<u8> {
@@ -52,9 +52,11 @@ pub fn run(args: AuditArgs) -> Result<u8> {
         eprintln!("ebaudit: the master {name} is not here; name it with --repository {name}=PATH");
     }
     let ebuilds = filtered(&args, &set, resolved.ebuilds);
-    let context = Context { set, config, profile, mirrors, store, run, options };
+    let bars = progress::Bars::new(ebuilds.len(), args.quiet);
+    let progress = Box::new(bars.clone());
+    let context = Context { set, config, profile, mirrors, store, progress, run, options };
     runner::interruptible()?;
-    let report = audit_all(&args, &context, &ebuilds)?;
+    let report = audit_all(&args, &context, &ebuilds, &bars)?;
     print(&args, &report)?;
     Ok(status(&args, &report))
 }
@@ -64,10 +66,21 @@ fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositoryS
     if args.distdir.is_some() && !distdir.is_dir() {
         bail!("--distdir {}: there is no such directory", distdir.display());
     }
-    let mut dirs = vec![distdir];
-    dirs.extend(config.ro_distdirs());
-    dirs.extend(RepoConfig::read(&set.repository.location)?.ro_distdirs);
-    Ok(DistfileStore { dirs })
+    let fetcher = (!args.offline).then(|| Fetcher::new(FetchOptions::default()));
+    let mut store = DistfileStore::new(distdir, cache_dir(args, cwd).join("distfiles"), fetcher);
+    store.allow_unverified = args.allow_unverified;
+    store.ro_distdirs = config.ro_distdirs();
+    store.ro_distdirs.extend(RepoConfig::read(&set.repository.location)?.ro_distdirs);
+    Ok(store)
+}
+
+fn cache_dir(args: &AuditArgs, cwd: &Path) -> PathBuf {
+    if let Some(dir) = &args.cache_dir {
+        return cwd.join(dir);
+    }
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|h| h.join(".cache")));
+    base.unwrap_or_else(std::env::temp_dir).join("ebaudit")
 }
 
 fn options(args: &AuditArgs, cwd: &Path) -> Result<Options> {
@@ -137,19 +150,18 @@ fn filtered(args: &AuditArgs, set: &RepositorySet, ebuilds: Vec<EbuildFile>) -> 
     candidates.into_iter().map(|c| c.ebuild).collect()
 }
 
-fn audit_all(args: &AuditArgs, context: &Context, ebuilds: &[EbuildFile]) -> Result<Report> {
+fn audit_all(args: &AuditArgs, context: &Context, ebuilds: &[EbuildFile], bars: &progress::Bars) -> Result<Report> {
     let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), |n| n.get());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().context("can't start threads")?;
-    let bar = progress::ebuilds(ebuilds.len(), args.quiet);
     let lines = Mutex::new(Sink::open(args)?);
     let reports: Vec<EbuildReport> = pool.install(|| {
         ebuilds
             .par_iter()
             .filter(|_| !runner::interrupted())
             .map(|ebuild| {
-                bar.set_message(ebuild.cpv.to_string());
+                bars.message(&ebuild.cpv.to_string());
                 let report = crate::audit::audit(context, ebuild);
-                bar.inc(1);
+                bars.done();
                 if args.format == Format::Jsonl {
                     let mut sink = lines.lock().unwrap_or_else(|e| e.into_inner());
                     sink.failed |= json::ebuild_line(&mut *sink.out, &report).is_err();
@@ -158,7 +170,7 @@ fn audit_all(args: &AuditArgs, context: &Context, ebuilds: &[EbuildFile]) -> Res
             })
             .collect()
     });
-    bar.finish_and_clear();
+    bars.clear();
     let mut sink = lines.into_inner().unwrap_or_else(|e| e.into_inner());
     let report = assemble(context, reports);
     if args.format == Format::Jsonl {

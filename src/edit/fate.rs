@@ -28,6 +28,9 @@ pub fn overwritten(before: &str, after: &str, later: &[Later], end: Option<&str>
     if end == after {
         return false;
     }
+    if end == before {
+        return true;
+    }
     // the file as it would be without the edit, followed through the later steps
     let (mut current, mut without, mut replaced) = (after.to_owned(), None, false);
     let step = |from: &str, to: &str, without: &mut Option<Vec<u8>>, replaced: &mut bool| -> bool {

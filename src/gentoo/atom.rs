@@ -76,30 +76,22 @@ impl TargetAtom {
             Some((rest, slot)) => (rest, Some(slot)),
             None => (rest, None),
         };
-        let (slot, subslot) = match slot.map(|slot| {
-            slot.split_once('/')
-                .map_or((slot, None), |(s, sub)| (s, Some(sub)))
-        }) {
-            Some((slot, subslot)) => {
-                if let Some(bad) = [Some(slot), subslot]
-                    .into_iter()
-                    .flatten()
-                    .find(|name| !names::is_slot(name))
-                {
-                    return Err(AtomError::Slot(whole(), bad.to_owned()));
+        let (slot, subslot) =
+            match slot.map(|slot| slot.split_once('/').map_or((slot, None), |(s, sub)| (s, Some(sub)))) {
+                Some((slot, subslot)) => {
+                    if let Some(bad) = [Some(slot), subslot].into_iter().flatten().find(|name| !names::is_slot(name)) {
+                        return Err(AtomError::Slot(whole(), bad.to_owned()));
+                    }
+                    (Some(slot.to_owned()), subslot.map(str::to_owned))
                 }
-                (Some(slot.to_owned()), subslot.map(str::to_owned))
-            }
-            None => (None, None),
-        };
+                None => (None, None),
+            };
         let (operator, rest) = operator(rest);
         let (category, pf) = match rest.split_once('/') {
             Some((category, pf)) => (Some(category), pf),
             None => (None, rest),
         };
-        if let Some(category) =
-            category.filter(|category| !is_pattern(category, names::is_category))
-        {
+        if let Some(category) = category.filter(|category| !is_pattern(category, names::is_category)) {
             return Err(AtomError::Category(whole(), category.to_owned()));
         }
         let (package, version) = match operator {
@@ -107,18 +99,14 @@ impl TargetAtom {
             Some(operator) => versioned(text, operator, pf)?,
         };
         if !is_pattern(package, names::is_package) {
-            return Err(
-                match operator.is_none() && cpv::split_pf(package).is_some() {
-                    true => AtomError::NoOperator(whole()),
-                    false => AtomError::Package(whole(), package.to_owned()),
-                },
-            );
+            return Err(match operator.is_none() && cpv::split_pf(package).is_some() {
+                true => AtomError::NoOperator(whole()),
+                false => AtomError::Package(whole(), package.to_owned()),
+            });
         }
         Ok(TargetAtom {
             text: whole(),
-            category: category
-                .filter(|category| *category != "*")
-                .map(str::to_owned),
+            category: category.filter(|category| *category != "*").map(str::to_owned),
             package: package.to_owned(),
             version,
             slot,
@@ -147,20 +135,14 @@ impl TargetAtom {
 
     /// Whether category and package match.
     pub fn matches_name(&self, category: &str, package: &str) -> bool {
-        self.category
-            .as_deref()
-            .is_none_or(|pattern| glob(pattern, category))
-            && glob(&self.package, package)
+        self.category.as_deref().is_none_or(|pattern| glob(pattern, category)) && glob(&self.package, package)
     }
 
     /// Whether the atom matches a package. `slot` is `slot` or `slot/subslot`; an unknown one matches no atom that asks for it.
     pub fn matches(&self, cpv: &Cpv, slot: Option<&str>, repository: &str) -> bool {
         self.matches_name(&cpv.category, &cpv.package)
             && self.version.matches(&cpv.version)
-            && self
-                .repository
-                .as_deref()
-                .is_none_or(|name| name == repository)
+            && self.repository.as_deref().is_none_or(|name| name == repository)
             && self.matches_slot(slot)
     }
 
@@ -171,11 +153,7 @@ impl TargetAtom {
         let Some(slot) = slot else { return false };
         // without a sub-slot it is the slot's own name (PMS 7.2)
         let (slot, subslot) = slot.split_once('/').unwrap_or((slot, slot));
-        wanted == slot
-            && self
-                .subslot
-                .as_deref()
-                .is_none_or(|wanted| wanted == subslot)
+        wanted == slot && self.subslot.as_deref().is_none_or(|wanted| wanted == subslot)
     }
 
     /// `category/package`, if neither is a pattern.
@@ -207,11 +185,7 @@ impl TargetAtom {
             VersionTest::Any => 1,
             _ => 2,
         };
-        if self.slot.is_some() {
-            version.max(3)
-        } else {
-            version
-        }
+        if self.slot.is_some() { version.max(3) } else { version }
     }
 }
 
@@ -239,11 +213,7 @@ fn operator(text: &str) -> (Option<&'static str>, &str) {
     (None, text)
 }
 
-fn versioned<'a>(
-    text: &str,
-    operator: &str,
-    pf: &'a str,
-) -> Result<(&'a str, VersionTest), AtomError> {
+fn versioned<'a>(text: &str, operator: &str, pf: &'a str) -> Result<(&'a str, VersionTest), AtomError> {
     let whole = || text.to_owned();
     let (pf, star) = pf.strip_suffix('*').map_or((pf, false), |pf| (pf, true));
     if star && operator != "=" {
@@ -305,57 +275,25 @@ mod tests {
     use proptest::prelude::*;
 
     fn matches(atom: &str, cpv: &str) -> bool {
-        TargetAtom::parse(atom)
-            .unwrap()
-            .matches(&Cpv::parse(cpv).unwrap(), Some("0/5"), "own")
+        TargetAtom::parse(atom).unwrap().matches(&Cpv::parse(cpv).unwrap(), Some("0/5"), "own")
     }
 
     #[test]
     fn names_and_stars() {
-        for atom in [
-            "a-b/foo",
-            "foo",
-            "a-b/*",
-            "*/foo",
-            "*/*",
-            "*",
-            "a-*/f*o",
-            "foo::own",
-            "foo:0",
-            "foo:0/5::own",
-        ] {
+        for atom in ["a-b/foo", "foo", "a-b/*", "*/foo", "*/*", "*", "a-*/f*o", "foo::own", "foo:0", "foo:0/5::own"] {
             assert!(matches(atom, "a-b/foo-1"), "{atom}");
         }
-        for atom in [
-            "a-c/foo",
-            "bar",
-            "foo::other",
-            "foo:1",
-            "foo:0/6",
-            "*/fo",
-            "f*oo*x",
-        ] {
+        for atom in ["a-c/foo", "bar", "foo::other", "foo:1", "foo:0/6", "*/fo", "f*oo*x"] {
             assert!(!matches(atom, "a-b/foo-1"), "{atom}");
         }
-        assert!(!TargetAtom::parse("foo:0").unwrap().matches(
-            &Cpv::parse("a/foo-1").unwrap(),
-            None,
-            "own"
-        ));
+        assert!(!TargetAtom::parse("foo:0").unwrap().matches(&Cpv::parse("a/foo-1").unwrap(), None, "own"));
     }
 
     #[test]
     fn versions() {
-        for atom in [
-            "=a/foo-1.2",
-            "=a/foo-1*",
-            "=foo-1.2-r0",
-            ">=a/foo-1",
-            "<=a/foo-1.2",
-            "<foo-2",
-            ">a/foo-1.1",
-            "~a/foo-1.2",
-        ] {
+        for atom in
+            ["=a/foo-1.2", "=a/foo-1*", "=foo-1.2-r0", ">=a/foo-1", "<=a/foo-1.2", "<foo-2", ">a/foo-1.1", "~a/foo-1.2"]
+        {
             assert!(matches(atom, "a/foo-1.2"), "{atom}");
         }
         for atom in ["=a/foo-1.2", "<a/foo-1.2", "=a/foo-1.2.3*", "~a/foo-1.3"] {
@@ -368,10 +306,7 @@ mod tests {
     #[test]
     fn errors_say_what_to_write() {
         let error = |text: &str| TargetAtom::parse(text).unwrap_err();
-        assert_eq!(
-            error("a/foo-1").to_string(),
-            "`a/foo-1` has a version and no operator; write =a/foo-1"
-        );
+        assert_eq!(error("a/foo-1").to_string(), "`a/foo-1` has a version and no operator; write =a/foo-1");
         assert!(matches!(error("=a/foo"), AtomError::NoVersion(_)));
         assert!(matches!(error(">=a/foo-1*"), AtomError::Glob(_)));
         assert!(matches!(error("~a/foo-1-r1"), AtomError::Revision(_)));
@@ -381,10 +316,7 @@ mod tests {
         assert!(matches!(error("foo:"), AtomError::Slot(..)));
         assert!(matches!(error("foo:0="), AtomError::Slot(..)));
         assert!(matches!(error("foo::"), AtomError::Repository(..)));
-        assert!(
-            matches!(error("foo[x]"), AtomError::NoTarget(_))
-                && matches!(error("!foo"), AtomError::NoTarget(_))
-        );
+        assert!(matches!(error("foo[x]"), AtomError::NoTarget(_)) && matches!(error("!foo"), AtomError::NoTarget(_)));
     }
 
     proptest! {

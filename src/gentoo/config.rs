@@ -19,10 +19,8 @@ pub enum ConfigError {
 /// A process's environment.
 pub type Environment = BTreeMap<OsString, OsString>;
 
-const DEFAULTS: [(&str, &str); 2] = [
-    ("DISTDIR", "/var/cache/distfiles"),
-    ("GENTOO_MIRRORS", "https://distfiles.gentoo.org"),
-];
+const DEFAULTS: [(&str, &str); 2] =
+    [("DISTDIR", "/var/cache/distfiles"), ("GENTOO_MIRRORS", "https://distfiles.gentoo.org")];
 
 /// Portage's configuration. A machine that has none of its files gets Portage's defaults.
 #[derive(Clone, Debug, Default)]
@@ -40,25 +38,16 @@ impl PortageConfig {
     pub fn load(root: &Path, environment: Environment) -> Result<PortageConfig, ConfigError> {
         let shared = root.join("usr/share/portage/config");
         let etc = root.join("etc/portage");
-        let mut known: Variables = ["EPREFIX", "BROOT", "SYSROOT"]
-            .map(|name| (name.to_owned(), String::new()))
-            .into();
+        let mut known: Variables = ["EPREFIX", "BROOT", "SYSROOT"].map(|name| (name.to_owned(), String::new())).into();
         for name in ["ROOT", "EROOT", "ESYSROOT"] {
             known.insert(name.to_owned(), "/".to_owned());
         }
-        known.insert(
-            "PORTAGE_CONFIGROOT".to_owned(),
-            root.to_string_lossy().into_owned(),
-        );
+        known.insert("PORTAGE_CONFIGROOT".to_owned(), root.to_string_lossy().into_owned());
         let paths = known.clone();
 
-        let mut globals: Variables = DEFAULTS
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into();
+        let mut globals: Variables = DEFAULTS.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         known.extend(globals.clone());
-        globals.extend(
-            varfile::read(&shared.join("make.globals"), &mut known, false)?.unwrap_or_default(),
-        );
+        globals.extend(varfile::read(&shared.join("make.globals"), &mut known, false)?.unwrap_or_default());
 
         let mut conf = Variables::new();
         for file in [root.join("etc/make.conf"), etc.join("make.conf")] {
@@ -67,29 +56,17 @@ impl PortageConfig {
         conf.retain(|name, _| !name.starts_with("__"));
 
         let repositories = match environment.get(OsStr::new("PORTAGE_REPOSITORIES")) {
-            Some(text) => ReposConf::parse(
-                &text.to_string_lossy(),
-                Path::new("PORTAGE_REPOSITORIES"),
-                &paths,
-            )?,
+            Some(text) => ReposConf::parse(&text.to_string_lossy(), Path::new("PORTAGE_REPOSITORIES"), &paths)?,
             None => ReposConf::read(&[shared.join("repos.conf"), etc.join("repos.conf")], &paths)?,
         };
-        Ok(PortageConfig {
-            globals,
-            conf,
-            environment,
-            repositories,
-        })
+        Ok(PortageConfig { globals, conf, environment, repositories })
     }
 
     /// A variable: of the environment, else of make.conf, else of make.globals. For incremental ones
     /// (USE, ACCEPT_KEYWORDS) ask [`PortageConfig::conf`] and [`PortageConfig::environment`] one by one.
     pub fn get(&self, name: &str) -> Option<String> {
-        self.environment(name).or_else(|| {
-            self.conf(name)
-                .or_else(|| self.globals.get(name).map(String::as_str))
-                .map(str::to_owned)
-        })
+        self.environment(name)
+            .or_else(|| self.conf(name).or_else(|| self.globals.get(name).map(String::as_str)).map(str::to_owned))
     }
 
     /// A variable of make.conf alone.
@@ -109,12 +86,7 @@ impl PortageConfig {
 
     /// A variable of the environment alone.
     pub fn environment(&self, name: &str) -> Option<String> {
-        Some(
-            self.environment
-                .get(OsStr::new(name))?
-                .to_string_lossy()
-                .into_owned(),
-        )
+        Some(self.environment.get(OsStr::new(name))?.to_string_lossy().into_owned())
     }
 
     /// `DISTDIR`: where distfiles are kept.
@@ -134,9 +106,7 @@ impl PortageConfig {
     /// `GENTOO_MIRRORS`: base URIs or directories that hold a `distfiles/`, in order of preference.
     pub fn gentoo_mirrors(&self) -> Vec<String> {
         let text = self.get("GENTOO_MIRRORS").unwrap_or_default();
-        text.split_whitespace()
-            .map(|uri| uri.trim_end_matches('/').to_owned())
-            .collect()
+        text.split_whitespace().map(|uri| uri.trim_end_matches('/').to_owned()).collect()
     }
 
     /// The repositories of repos.conf.
@@ -183,10 +153,7 @@ mod tests {
     use std::fs;
 
     fn environment(pairs: &[(&str, &str)]) -> Environment {
-        pairs
-            .iter()
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect()
+        pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
     }
 
     #[test]
@@ -209,14 +176,9 @@ mod tests {
             "DISTDIR=\"${EPREFIX}/a\"\nUSE=\"x\"\nGENTOO_MIRRORS=\"http://m/ file:///n/\"\n__x=1\nPORTAGE_RO_DISTDIRS=\"/a '/b c'\"\n",
         )
         .unwrap();
-        let config =
-            PortageConfig::load(dir.path(), environment(&[("USE", "y"), ("DISTDIR", "/b")]))
-                .unwrap();
+        let config = PortageConfig::load(dir.path(), environment(&[("USE", "y"), ("DISTDIR", "/b")])).unwrap();
         assert_eq!(config.distdir(), Path::new("/b"));
-        assert_eq!(
-            (config.conf("USE"), config.environment("USE").as_deref()),
-            (Some("x"), Some("y"))
-        );
+        assert_eq!((config.conf("USE"), config.environment("USE").as_deref()), (Some("x"), Some("y")));
         assert_eq!(config.get("USE").as_deref(), Some("y"));
         assert_eq!(config.gentoo_mirrors(), ["http://m", "file:///n"]);
         assert_eq!(config.ro_distdirs(), [Path::new("/a"), Path::new("/b c")]);
@@ -230,19 +192,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let conf = dir.path().join("etc/portage/repos.conf");
         fs::create_dir_all(&conf).unwrap();
-        fs::write(
-            conf.join("a.conf"),
-            "[DEFAULT]\nmain-repo = m\n[m]\nlocation = /m\n",
-        )
-        .unwrap();
+        fs::write(conf.join("a.conf"), "[DEFAULT]\nmain-repo = m\n[m]\nlocation = /m\n").unwrap();
         let config = PortageConfig::load(dir.path(), Environment::new()).unwrap();
         assert_eq!(config.main_repository(), "m");
         let other = environment(&[("PORTAGE_REPOSITORIES", "[n]\nlocation = /n\n")]);
         let config = PortageConfig::load(dir.path(), other).unwrap();
-        assert_eq!(
-            config.repositories().section("n").unwrap().location,
-            Some("/n".into())
-        );
+        assert_eq!(config.repositories().section("n").unwrap().location, Some("/n".into()));
         assert!(config.repositories().section("m").is_none());
     }
 }

@@ -34,9 +34,7 @@ pub struct Cpv {
 impl Cpv {
     /// Reads `category/package-version`.
     pub fn parse(text: &str) -> Result<Cpv, CpvError> {
-        let (category, pf) = text
-            .split_once('/')
-            .ok_or_else(|| CpvError::NoCategory(text.to_owned()))?;
+        let (category, pf) = text.split_once('/').ok_or_else(|| CpvError::NoCategory(text.to_owned()))?;
         Cpv::from_pf(category, pf)
     }
 
@@ -49,28 +47,17 @@ impl Cpv {
         if !names::is_package(package) {
             return Err(CpvError::Package(package.to_owned()));
         }
-        Ok(Cpv {
-            category: category.to_owned(),
-            package: package.to_owned(),
-            version,
-        })
+        Ok(Cpv { category: category.to_owned(), package: package.to_owned(), version })
     }
 
     /// Reads the name of an ebuild file that lies in `category/package/`.
     pub fn from_ebuild(category: &str, package: &str, file_name: &OsStr) -> Result<Cpv, CpvError> {
         let shown = || crate::escape::escape_os(file_name);
-        let name = file_name
-            .to_str()
-            .ok_or_else(|| CpvError::NoEbuild(shown()))?;
-        let pf = name
-            .strip_suffix(".ebuild")
-            .ok_or_else(|| CpvError::NoEbuild(shown()))?;
+        let name = file_name.to_str().ok_or_else(|| CpvError::NoEbuild(shown()))?;
+        let pf = name.strip_suffix(".ebuild").ok_or_else(|| CpvError::NoEbuild(shown()))?;
         let cpv = Cpv::from_pf(category, pf)?;
         if cpv.package != package {
-            return Err(CpvError::OtherPackage {
-                file: shown(),
-                package: package.to_owned(),
-            });
+            return Err(CpvError::OtherPackage { file: shown(), package: package.to_owned() });
         }
         Ok(cpv)
     }
@@ -122,11 +109,7 @@ impl fmt::Display for Cpv {
 
 /// Splits `package-version[-rN]`; the package's name is not checked.
 pub fn split_pf(pf: &str) -> Option<(&str, Version)> {
-    let whole = |at: usize| {
-        Version::parse(&pf[at + 1..])
-            .ok()
-            .map(|version| (&pf[..at], version))
-    };
+    let whole = |at: usize| Version::parse(&pf[at + 1..]).ok().map(|version| (&pf[..at], version));
     let last = pf.rfind('-')?;
     whole(last).or_else(|| whole(pf[..last].rfind('-')?))
 }
@@ -145,10 +128,7 @@ mod tests {
             ("virtual/gtk+-2", "gtk+", "2"),
         ] {
             let cpv = Cpv::parse(text).unwrap();
-            assert_eq!(
-                (cpv.pn(), cpv.version.as_str(), cpv.to_string().as_str()),
-                (package, version, text)
-            );
+            assert_eq!((cpv.pn(), cpv.version.as_str(), cpv.to_string().as_str()), (package, version, text));
         }
     }
 
@@ -158,10 +138,7 @@ mod tests {
         assert_eq!((cpv.pf(), cpv.p()), ("foo-1.2-r3".into(), "foo-1.2".into()));
         assert_eq!((cpv.pv(), cpv.pr(), cpv.pvr()), ("1.2", "r3", "1.2-r3"));
         let zero = Cpv::parse("a/foo-1-r0").unwrap();
-        assert_eq!(
-            (zero.pf().as_str(), zero.pvr(), zero.pr()),
-            ("foo-1-r0", "1", "r0")
-        );
+        assert_eq!((zero.pf().as_str(), zero.pvr(), zero.pr()), ("foo-1-r0", "1", "r0"));
     }
 
     #[test]
@@ -173,10 +150,7 @@ mod tests {
         assert!(matches!(Cpv::parse("a/-1"), Err(CpvError::Package(_))));
         let other = Cpv::from_ebuild("a", "foo", OsStr::new("bar-1.ebuild"));
         assert!(matches!(other, Err(CpvError::OtherPackage { .. })));
-        assert!(matches!(
-            Cpv::from_ebuild("a", "foo", OsStr::new("foo-1.txt")),
-            Err(CpvError::NoEbuild(_))
-        ));
+        assert!(matches!(Cpv::from_ebuild("a", "foo", OsStr::new("foo-1.txt")), Err(CpvError::NoEbuild(_))));
     }
 
     proptest! {

@@ -79,10 +79,7 @@ impl DepString {
                 continue;
             }
             if token.starts_with(['(', ')']) || token.ends_with(['(', ')']) {
-                return Err(DepStringError::Glued {
-                    word,
-                    text: token.to_owned(),
-                });
+                return Err(DepStringError::Glued { word, text: token.to_owned() });
             }
             match operator(token, word)? {
                 Some(kind) => pending = Some((word, token.to_owned(), kind)),
@@ -106,13 +103,7 @@ impl DepString {
                 words.push(word.as_str());
                 false
             }
-            Node::Group(
-                GroupKind::Use {
-                    flag,
-                    enabled: wanted,
-                },
-                _,
-            ) => enabled(flag) == *wanted,
+            Node::Group(GroupKind::Use { flag, enabled: wanted }, _) => enabled(flag) == *wanted,
             Node::Group(..) => true,
         });
         words
@@ -180,15 +171,9 @@ fn operator(token: &str, word: usize) -> Result<Option<GroupKind>, DepStringErro
                     if token.contains("://") {
                         return Ok(None);
                     }
-                    return Err(DepStringError::BadFlag {
-                        word,
-                        text: token.to_owned(),
-                    });
+                    return Err(DepStringError::BadFlag { word, text: token.to_owned() });
                 }
-                Some(GroupKind::Use {
-                    flag: flag.to_owned(),
-                    enabled,
-                })
+                Some(GroupKind::Use { flag: flag.to_owned(), enabled })
             }
         },
     })
@@ -203,18 +188,10 @@ fn satisfied(node: &Node, enabled: &dyn Fn(&str) -> bool) -> bool {
     let count = |nodes: &[Node]| {
         // a conditional that does not apply is no member of the group
         let members = nodes.iter().filter(|node| match node {
-            Node::Group(
-                GroupKind::Use {
-                    flag,
-                    enabled: wanted,
-                },
-                _,
-            ) => enabled(flag) == *wanted,
+            Node::Group(GroupKind::Use { flag, enabled: wanted }, _) => enabled(flag) == *wanted,
             _ => true,
         });
-        members.fold((0, 0), |(all, held), node| {
-            (all + 1, held + usize::from(satisfied(node, enabled)))
-        })
+        members.fold((0, 0), |(all, held), node| (all + 1, held + usize::from(satisfied(node, enabled))))
     };
     match node {
         Node::Word(word) => match word.strip_prefix('!') {
@@ -222,13 +199,7 @@ fn satisfied(node: &Node, enabled: &dyn Fn(&str) -> bool) -> bool {
             None => enabled(word),
         },
         Node::Group(GroupKind::All, nodes) => all(nodes, enabled),
-        Node::Group(
-            GroupKind::Use {
-                flag,
-                enabled: wanted,
-            },
-            nodes,
-        ) => enabled(flag) != *wanted || all(nodes, enabled),
+        Node::Group(GroupKind::Use { flag, enabled: wanted }, nodes) => enabled(flag) != *wanted || all(nodes, enabled),
         Node::Group(kind, nodes) => match (kind, count(nodes)) {
             // PMS 8.2: an empty group of these is satisfied
             (_, (0, _)) => true,
@@ -247,11 +218,7 @@ mod tests {
     fn eval(text: &str, flags: &[&str]) -> Vec<String> {
         let parsed = DepString::parse(text).unwrap();
         let enabled = |flag: &str| flags.contains(&flag);
-        parsed
-            .evaluate(&enabled)
-            .into_iter()
-            .map(str::to_owned)
-            .collect()
+        parsed.evaluate(&enabled).into_iter().map(str::to_owned).collect()
     }
 
     #[test]
@@ -269,19 +236,10 @@ mod tests {
     #[test]
     fn errors_say_where() {
         let error = |text: &str| DepString::parse(text).unwrap_err().to_string();
-        assert_eq!(
-            error("a ( b ( c )"),
-            "the `(` at word 2 is never closed; add a `)`"
-        );
+        assert_eq!(error("a ( b ( c )"), "the `(` at word 2 is never closed; add a `)`");
         assert_eq!(error("a )"), "the `)` at word 2 closes nothing");
-        assert_eq!(
-            error("x? a"),
-            "`x?` at word 1 wants a group; write `x? ( … )`"
-        );
-        assert_eq!(
-            error("||"),
-            "`||` at word 1 wants a group; write `|| ( … )`"
-        );
+        assert_eq!(error("x? a"), "`x?` at word 1 wants a group; write `x? ( … )`");
+        assert_eq!(error("||"), "`||` at word 1 wants a group; write `|| ( … )`");
         assert!(error("x? (a )").contains("wants a group") && error("( a)").contains("glued"));
         assert!(error("!!? ( a )").contains("names no USE flag"));
     }
@@ -291,38 +249,18 @@ mod tests {
         let nested = |depth: usize| format!("{}a{}", "( ".repeat(depth), " )".repeat(depth));
         assert_eq!(eval(&nested(MAX_DEPTH), &[]), ["a"]);
         let error = DepString::parse(&nested(100_000)).unwrap_err();
-        assert_eq!(
-            error,
-            DepStringError::TooDeep {
-                word: MAX_DEPTH + 1
-            }
-        );
+        assert_eq!(error, DepStringError::TooDeep { word: MAX_DEPTH + 1 });
     }
 
     #[test]
     fn required_use() {
-        let holds = |text: &str, flags: &[&str]| {
-            DepString::parse(text)
-                .unwrap()
-                .is_satisfied(&|flag| flags.contains(&flag))
-        };
-        assert!(
-            holds("a? ( b !c )", &["a", "b"])
-                && !holds("a? ( b !c )", &["a", "b", "c"])
-                && holds("a? ( b )", &[])
-        );
+        let holds =
+            |text: &str, flags: &[&str]| DepString::parse(text).unwrap().is_satisfied(&|flag| flags.contains(&flag));
+        assert!(holds("a? ( b !c )", &["a", "b"]) && !holds("a? ( b !c )", &["a", "b", "c"]) && holds("a? ( b )", &[]));
         assert!(holds("|| ( a b )", &["b"]) && !holds("|| ( a b )", &[]) && holds("|| ( )", &[]));
-        assert!(
-            holds("^^ ( a b )", &["b"])
-                && !holds("^^ ( a b )", &["a", "b"])
-                && !holds("^^ ( a b )", &[])
-        );
+        assert!(holds("^^ ( a b )", &["b"]) && !holds("^^ ( a b )", &["a", "b"]) && !holds("^^ ( a b )", &[]));
         assert!(holds("?? ( a b )", &[]) && !holds("?? ( a b )", &["a", "b"]));
-        assert!(
-            holds("|| ( x? ( a ) )", &[])
-                && !holds("|| ( x? ( a ) b )", &[])
-                && holds("( a ( b ) )", &["a", "b"])
-        );
+        assert!(holds("|| ( x? ( a ) )", &[]) && !holds("|| ( x? ( a ) b )", &[]) && holds("( a ( b ) )", &["a", "b"]));
     }
 
     proptest! {

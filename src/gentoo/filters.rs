@@ -31,9 +31,7 @@ impl Candidate {
 pub fn latest(candidates: Vec<Candidate>) -> Vec<Candidate> {
     let mut highest: BTreeMap<(String, String), usize> = BTreeMap::new();
     for (index, candidate) in candidates.iter().enumerate() {
-        let best = highest
-            .entry((candidate.ebuild.cpv.cp(), candidate.slot.clone()))
-            .or_insert(index);
+        let best = highest.entry((candidate.ebuild.cpv.cp(), candidate.slot.clone())).or_insert(index);
         if candidate.ebuild.cpv.version > candidates[*best].ebuild.cpv.version {
             *best = index;
         }
@@ -42,9 +40,7 @@ pub fn latest(candidates: Vec<Candidate>) -> Vec<Candidate> {
     kept.sort_unstable();
     let mut kept = kept.into_iter().peekable();
     let numbered = candidates.into_iter().enumerate();
-    numbered
-        .filter_map(|(index, candidate)| kept.next_if_eq(&index).map(|_| candidate))
-        .collect()
+    numbered.filter_map(|(index, candidate)| kept.next_if_eq(&index).map(|_| candidate)).collect()
 }
 
 #[cfg(test)]
@@ -54,39 +50,16 @@ mod tests {
 
     fn candidate(cpv: &str, slot: &str) -> Candidate {
         let cpv = Cpv::parse(cpv).unwrap();
-        let ebuild = EbuildFile {
-            cpv,
-            path: "x".into(),
-            repository: "r".into(),
-        };
-        Candidate::new(
-            ebuild,
-            &Metadata {
-                slot: slot.to_owned(),
-                ..Metadata::default()
-            },
-        )
+        let ebuild = EbuildFile { cpv, path: "x".into(), repository: "r".into() };
+        Candidate::new(ebuild, &Metadata { slot: slot.to_owned(), ..Metadata::default() })
     }
 
     #[test]
     fn the_latest_of_each_slot() {
-        let all = [
-            ("a/b-1.10", "0"),
-            ("a/b-1.9", "0"),
-            ("a/b-1", "1"),
-            ("a/c-9999", "0"),
-            ("a/b-1.10-r1", "0"),
-        ];
+        let all = [("a/b-1.10", "0"), ("a/b-1.9", "0"), ("a/b-1", "1"), ("a/c-9999", "0"), ("a/b-1.10-r1", "0")];
         let kept = latest(all.map(|(cpv, slot)| candidate(cpv, slot)).into());
-        let kept: Vec<_> = kept
-            .iter()
-            .map(|candidate| candidate.ebuild.cpv.to_string())
-            .collect();
+        let kept: Vec<_> = kept.iter().map(|candidate| candidate.ebuild.cpv.to_string()).collect();
         assert_eq!(kept, ["a/b-1", "a/c-9999", "a/b-1.10-r1"]);
-        assert!(
-            candidate("a/c-9999", "0").live
-                && !candidate("a/c-1", "0").live
-                && !candidate("a/c-1", "0").keyworded
-        );
+        assert!(candidate("a/c-9999", "0").live && !candidate("a/c-1", "0").live && !candidate("a/c-1", "0").keyworded);
     }
 }

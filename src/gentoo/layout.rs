@@ -44,42 +44,22 @@ impl Layout {
             }
         }
         let words = |key: &str| -> Option<Vec<String>> {
-            all.get(key)
-                .map(|value| value.split_whitespace().map(str::to_owned).collect())
+            all.get(key).map(|value| value.split_whitespace().map(str::to_owned).collect())
         };
         let list = |key: &str| words(key).unwrap_or_default();
         let formats = list("profile-formats");
-        let default_eapi = formats
-            .iter()
-            .any(|format| format == "profile-default-eapi");
+        let default_eapi = formats.iter().any(|format| format == "profile-default-eapi");
         Layout {
             masters: words("masters"),
-            repo_name: all
-                .get("repo-name")
-                .filter(|name| !name.is_empty())
-                .cloned(),
+            repo_name: all.get("repo-name").filter(|name| !name.is_empty()).cloned(),
             aliases: list("aliases"),
-            thin_manifests: all
-                .get("thin-manifests")
-                .is_some_and(|value| value.eq_ignore_ascii_case("true")),
-            cache_formats: list("cache-formats")
-                .iter()
-                .map(|format| format.to_lowercase())
-                .collect(),
+            thin_manifests: all.get("thin-manifests").is_some_and(|value| value.eq_ignore_ascii_case("true")),
+            cache_formats: list("cache-formats").iter().map(|format| format.to_lowercase()).collect(),
             eapis_banned: list("eapis-banned"),
             eapis_deprecated: list("eapis-deprecated"),
-            manifest_hashes: list("manifest-hashes")
-                .iter()
-                .map(|hash| hash.to_uppercase())
-                .collect(),
-            manifest_required_hashes: list("manifest-required-hashes")
-                .iter()
-                .map(|hash| hash.to_uppercase())
-                .collect(),
-            profile_eapi: all
-                .get("profile_eapi_when_unspecified")
-                .filter(|_| default_eapi)
-                .cloned(),
+            manifest_hashes: list("manifest-hashes").iter().map(|hash| hash.to_uppercase()).collect(),
+            manifest_required_hashes: list("manifest-required-hashes").iter().map(|hash| hash.to_uppercase()).collect(),
+            profile_eapi: all.get("profile_eapi_when_unspecified").filter(|_| default_eapi).cloned(),
             profile_formats: formats,
             all,
         }
@@ -102,9 +82,7 @@ mod tests {
              repo-name =\nmanifest-hashes = blake2b SHA512\ncache-format = md5-dict\n",
         );
         assert_eq!(layout.masters, Some(vec!["gentoo".into(), "guru".into()]));
-        assert!(
-            layout.thin_manifests && layout.repo_name.is_none() && layout.cache_formats.is_empty()
-        );
+        assert!(layout.thin_manifests && layout.repo_name.is_none() && layout.cache_formats.is_empty());
         assert_eq!(layout.manifest_hashes, ["BLAKE2B", "SHA512"]);
         assert_eq!(layout.get("cache-format"), Some("md5-dict"));
     }

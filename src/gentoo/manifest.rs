@@ -15,11 +15,7 @@ pub enum ManifestError {
         "{}:{line}: `{text}` is no Manifest entry; it must be TYPE NAME SIZE and pairs of HASH DIGEST",
         path.display()
     )]
-    BadEntry {
-        path: PathBuf,
-        line: usize,
-        text: String,
-    },
+    BadEntry { path: PathBuf, line: usize, text: String },
     #[error(transparent)]
     Read(#[from] ReadError),
 }
@@ -61,10 +57,7 @@ impl Manifest {
         let path = dir.join("Manifest");
         match text::read_bytes(&path)? {
             Some(bytes) => Manifest::parse(&bytes, &path),
-            None => Ok(Manifest {
-                path,
-                ..Manifest::default()
-            }),
+            None => Ok(Manifest { path, ..Manifest::default() }),
         }
     }
 
@@ -73,9 +66,7 @@ impl Manifest {
     pub fn parse(bytes: &[u8], path: &Path) -> Result<Manifest, ManifestError> {
         let mut entries = BTreeMap::new();
         for (line, said) in unarmoured(bytes) {
-            let mut words = said
-                .split(u8::is_ascii_whitespace)
-                .filter(|word| !word.is_empty());
+            let mut words = said.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
             let kind = match words.next() {
                 Some(b"DIST") => EntryKind::Dist,
                 Some(b"AUX") => EntryKind::Aux,
@@ -90,11 +81,7 @@ impl Manifest {
             })?;
             entries.insert((kind, entry.name.clone()), entry);
         }
-        Ok(Manifest {
-            path: path.to_owned(),
-            present: true,
-            entries,
-        })
+        Ok(Manifest { path: path.to_owned(), present: true, entries })
     }
 
     /// The entry of a file.
@@ -113,11 +100,7 @@ impl Manifest {
     }
 }
 
-fn read_entry<'a>(
-    kind: EntryKind,
-    line: usize,
-    mut words: impl Iterator<Item = &'a [u8]>,
-) -> Option<Entry> {
+fn read_entry<'a>(kind: EntryKind, line: usize, mut words: impl Iterator<Item = &'a [u8]>) -> Option<Entry> {
     let text = |word: &'a [u8]| std::str::from_utf8(word).ok();
     let name = OsString::from_vec(words.next()?.to_vec());
     let size = text(words.next()?)?.parse().ok()?;
@@ -129,13 +112,7 @@ fn read_entry<'a>(
         }
         hashes.insert(text(hash)?.to_owned(), digest.to_ascii_lowercase());
     }
-    Some(Entry {
-        kind,
-        name,
-        size,
-        hashes,
-        line,
-    })
+    Some(Entry { kind, name, size, hashes, line })
 }
 
 /// The lines that are signed, or all where nothing is, with their numbers.
@@ -147,21 +124,18 @@ fn unarmoured(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
         Signature,
     }
     let mut state = In::Text;
-    bytes
-        .split(|&byte| byte == b'\n')
-        .enumerate()
-        .filter_map(move |(index, line)| {
-            let said = line.trim_ascii_end();
-            match state {
-                In::Text if said == b"-----BEGIN PGP SIGNED MESSAGE-----" => state = In::Header,
-                In::Text if said == b"-----BEGIN PGP SIGNATURE-----" => state = In::Signature,
-                In::Text => return Some((index + 1, said.strip_prefix(b"- ").unwrap_or(said))),
-                In::Header if said.is_empty() => state = In::Text,
-                In::Signature if said == b"-----END PGP SIGNATURE-----" => state = In::Text,
-                _ => {}
-            }
-            None
-        })
+    bytes.split(|&byte| byte == b'\n').enumerate().filter_map(move |(index, line)| {
+        let said = line.trim_ascii_end();
+        match state {
+            In::Text if said == b"-----BEGIN PGP SIGNED MESSAGE-----" => state = In::Header,
+            In::Text if said == b"-----BEGIN PGP SIGNATURE-----" => state = In::Signature,
+            In::Text => return Some((index + 1, said.strip_prefix(b"- ").unwrap_or(said))),
+            In::Header if said.is_empty() => state = In::Text,
+            In::Signature if said == b"-----END PGP SIGNATURE-----" => state = In::Text,
+            _ => {}
+        }
+        None
+    })
 }
 
 #[cfg(test)]
@@ -177,22 +151,11 @@ mod tests {
     fn reads_entries() {
         let manifest = parse(b"DIST a.tar.gz 12 BLAKE2B AB12 SHA512 cd\nAUX x/y.patch 0\nDIST b\xff 1\r\nTIMESTAMP x\n\nDIST a.tar.gz 13 SHA512 00\n").unwrap();
         let entry = manifest.dist("a.tar.gz").unwrap();
-        assert_eq!(
-            (
-                entry.size,
-                entry.line,
-                entry.hashes.get("SHA512").map(String::as_str)
-            ),
-            (13, 6, Some("00"))
-        );
+        assert_eq!((entry.size, entry.line, entry.hashes.get("SHA512").map(String::as_str)), (13, 6, Some("00")));
         assert_eq!(manifest.entries().count(), 3);
         let odd = OsString::from_vec(b"b\xff".to_vec());
         assert!(manifest.get(EntryKind::Dist, &odd).is_some());
-        assert!(
-            manifest
-                .get(EntryKind::Aux, OsStr::new("x/y.patch"))
-                .is_some()
-        );
+        assert!(manifest.get(EntryKind::Aux, OsStr::new("x/y.patch")).is_some());
         assert!(manifest.dist("x/y.patch").is_none());
     }
 
@@ -200,30 +163,14 @@ mod tests {
     fn reads_past_the_armour() {
         let signed = b"-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nDIST a 1 SHA512 aa\n- DIST b 1 SHA512 aa\n-----BEGIN PGP SIGNATURE-----\n\nDIST c 1 SHA512 aa\n-----END PGP SIGNATURE-----\n";
         let manifest = parse(signed).unwrap();
-        assert!(
-            manifest.dist("a").is_some()
-                && manifest.dist("b").is_some()
-                && manifest.dist("c").is_none()
-        );
+        assert!(manifest.dist("a").is_some() && manifest.dist("b").is_some() && manifest.dist("c").is_none());
     }
 
     #[test]
     fn errors_name_file_and_line() {
-        for bad in [
-            "DIST",
-            "DIST a",
-            "DIST a b",
-            "DIST a -1",
-            "DIST a 1 SHA512",
-            "DIST a 1 SHA512 xyz",
-        ] {
-            let error = parse(format!("\n{bad}\n").as_bytes())
-                .unwrap_err()
-                .to_string();
-            assert!(
-                error.starts_with(&format!("Manifest:2: `{bad}` is no Manifest entry")),
-                "{error}"
-            );
+        for bad in ["DIST", "DIST a", "DIST a b", "DIST a -1", "DIST a 1 SHA512", "DIST a 1 SHA512 xyz"] {
+            let error = parse(format!("\n{bad}\n").as_bytes()).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("Manifest:2: `{bad}` is no Manifest entry")), "{error}");
         }
     }
 

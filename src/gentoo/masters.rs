@@ -49,22 +49,13 @@ impl RepositorySet {
     ) -> Result<RepositorySet, MastersError> {
         for (name, path) in overrides {
             if !names::is_repository(name) {
-                return Err(MastersError::Name {
-                    name: name.clone(),
-                    path: path.clone(),
-                });
+                return Err(MastersError::Name { name: name.clone(), path: path.clone() });
             }
             open_override(name, path)?;
         }
-        let finder = Finder {
-            repository: &repository,
-            overrides,
-            config,
-        };
+        let finder = Finder { repository: &repository, overrides, config };
         let section = config.repositories().section(&repository.name);
-        let listed = section
-            .and_then(|section| section.masters.clone())
-            .or_else(|| repository.layout.masters.clone());
+        let listed = section.and_then(|section| section.masters.clone()).or_else(|| repository.layout.masters.clone());
         let mut set = RepositorySet {
             masters: Vec::new(),
             missing: Vec::new(),
@@ -88,10 +79,7 @@ impl RepositorySet {
                 }
             }
         }
-        for name in section
-            .into_iter()
-            .flat_map(|section| &section.eclass_overrides)
-        {
+        for name in section.into_iter().flat_map(|section| &section.eclass_overrides) {
             match finder.find(name)? {
                 Some(other) => set.eclass_overrides.push(other),
                 None => set.missing.push(name.clone()),
@@ -117,16 +105,9 @@ impl RepositorySet {
     /// The repositories whose eclasses this one sees, the one that wins first.
     fn eclass_order(&self) -> impl Iterator<Item = &Repository> {
         // a repository that lists itself among its masters keeps that place
-        let own = (!self
-            .masters
-            .iter()
-            .any(|master| master.location == self.repository.location))
-        .then_some(&self.repository);
-        self.eclass_overrides
-            .iter()
-            .rev()
-            .chain(own)
-            .chain(self.masters.iter().rev())
+        let own = (!self.masters.iter().any(|master| master.location == self.repository.location))
+            .then_some(&self.repository);
+        self.eclass_overrides.iter().rev().chain(own).chain(self.masters.iter().rev())
     }
 
     /// The eclass directories that are there, the one that wins first: what `inherit` searches.
@@ -147,10 +128,7 @@ impl RepositorySet {
             return None;
         }
         self.eclass_order().find_map(|repository| {
-            let path = repository
-                .location
-                .join("eclass")
-                .join(format!("{name}.eclass"));
+            let path = repository.location.join("eclass").join(format!("{name}.eclass"));
             path.is_file().then_some((repository.name.as_str(), path))
         })
     }
@@ -159,18 +137,12 @@ impl RepositorySet {
     pub fn location(&self, name: &str) -> Option<&Path> {
         let ours = self.all().find(|repository| repository.name == name);
         let ours = ours.map(|repository| repository.location.as_path());
-        ours.or_else(|| {
-            self.known
-                .iter()
-                .find(|(known, _)| known == name)
-                .map(|(_, path)| path.as_path())
-        })
+        ours.or_else(|| self.known.iter().find(|(known, _)| known == name).map(|(_, path)| path.as_path()))
     }
 
     /// [`Repository::categories`] of the repository with its masters.
     pub fn categories(&self) -> Result<Listing<String>, ReadError> {
-        self.repository
-            .categories(&self.masters, self.missing.is_empty())
+        self.repository.categories(&self.masters, self.missing.is_empty())
     }
 }
 
@@ -199,8 +171,7 @@ impl Finder<'_> {
         // a section that points to no repository is passed over, as by Portage
         let section = self.config.repositories().section(name);
         let configured = section.and_then(|section| section.location.as_ref());
-        if let Some(found) = configured.and_then(|path| Repository::open_as(path, Some(name)).ok())
-        {
+        if let Some(found) = configured.and_then(|path| Repository::open_as(path, Some(name)).ok()) {
             return Ok(Some(found));
         }
         Ok(self.beside(name))

@@ -22,10 +22,7 @@ fn config(repos_conf: &str) -> PortageConfig {
 }
 
 fn names(repositories: &[Repository]) -> Vec<&str> {
-    repositories
-        .iter()
-        .map(|repository| repository.name.as_str())
-        .collect()
+    repositories.iter().map(|repository| repository.name.as_str()).collect()
 }
 
 #[test]
@@ -37,26 +34,11 @@ fn masters_are_found_and_the_last_eclass_wins() {
     make(root, "guru", "masters = gentoo", &["b", "c"]);
     let own = make(root, "own", "masters = gentoo guru gone", &["c"]);
     let set = RepositorySet::resolve(own, &[], &config("")).unwrap();
-    assert_eq!(
-        (names(&set.masters), set.missing.clone()),
-        (vec!["gentoo", "guru"], vec!["gone".to_owned()])
-    );
+    assert_eq!((names(&set.masters), set.missing.clone()), (vec!["gentoo", "guru"], vec!["gone".to_owned()]));
     let of = |eclass: &str| set.find_eclass(eclass).map(|(name, _)| name.to_owned());
-    assert_eq!(
-        (of("a"), of("b"), of("c")),
-        (
-            Some("gentoo".into()),
-            Some("guru".into()),
-            Some("own".into())
-        )
-    );
-    assert_eq!(
-        (of("deep"), of("../own/eclass/c"), of("")),
-        (None, None, None)
-    );
-    let dirs: Vec<_> = ["own", "guru", "gentoo"]
-        .map(|name| root.join(name).join("eclass"))
-        .into();
+    assert_eq!((of("a"), of("b"), of("c")), (Some("gentoo".into()), Some("guru".into()), Some("own".into())));
+    assert_eq!((of("deep"), of("../own/eclass/c"), of("")), (None, None, None));
+    let dirs: Vec<_> = ["own", "guru", "gentoo"].map(|name| root.join(name).join("eclass")).into();
     assert_eq!(set.eclass_dirs(), dirs);
     assert_eq!(set.location("guru"), Some(root.join("guru").as_path()));
 }
@@ -69,29 +51,15 @@ fn overrides_go_before_repos_conf_and_that_before_siblings() {
     make(root, "elsewhere", "masters =", &[]);
     make(root, "given", "masters =", &[]);
     let own = make(root, "own", "masters = gentoo", &[]);
-    let conf = config(&format!(
-        "[gentoo]\nlocation = {}\n",
-        root.join("elsewhere").display()
-    ));
+    let conf = config(&format!("[gentoo]\nlocation = {}\n", root.join("elsewhere").display()));
     let set = RepositorySet::resolve(own.clone(), &[], &conf).unwrap();
     assert_eq!(set.masters[0].location, root.join("elsewhere"));
     let given = [("gentoo".to_owned(), root.join("given"))];
     let set = RepositorySet::resolve(own.clone(), &given, &conf).unwrap();
-    assert_eq!(
-        (
-            set.masters[0].location.clone(),
-            set.masters[0].name.as_str()
-        ),
-        (root.join("given"), "gentoo")
-    );
+    assert_eq!((set.masters[0].location.clone(), set.masters[0].name.as_str()), (root.join("given"), "gentoo"));
     let bad = [("gentoo".to_owned(), root.join("nowhere"))];
-    let error = RepositorySet::resolve(own, &bad, &conf)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.starts_with("--repository gentoo=") && error.ends_with("is no directory"),
-        "{error}"
-    );
+    let error = RepositorySet::resolve(own, &bad, &conf).unwrap_err().to_string();
+    assert!(error.starts_with("--repository gentoo=") && error.ends_with("is no directory"), "{error}");
 }
 
 #[test]
@@ -105,12 +73,7 @@ fn without_masters_the_main_repository_is_one() {
     let set = RepositorySet::resolve(own, &[], &other).unwrap();
     assert!(set.masters.is_empty() && set.missing.is_empty());
     let gentoo = Repository::open(&dir.path().join("gentoo")).unwrap();
-    assert!(
-        RepositorySet::resolve(gentoo, &[], &config(""))
-            .unwrap()
-            .masters
-            .is_empty()
-    );
+    assert!(RepositorySet::resolve(gentoo, &[], &config("")).unwrap().masters.is_empty());
 }
 
 #[test]

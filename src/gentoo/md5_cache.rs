@@ -18,10 +18,7 @@ pub struct Md5Cache<'a> {
 impl<'a> Md5Cache<'a> {
     /// The cache of the set's own repository.
     pub fn new(set: &'a RepositorySet) -> Md5Cache<'a> {
-        Md5Cache {
-            set,
-            digests: Mutex::default(),
-        }
+        Md5Cache { set, digests: Mutex::default() }
     }
 
     /// The cached metadata of an ebuild, if an entry is there and holds: its `_md5_` is that of the ebuild, each
@@ -37,24 +34,15 @@ impl<'a> Md5Cache<'a> {
         }
         let eclasses = metadata::eclasses(map.get("_eclasses_").map_or("", String::as_str));
         let holds = |(name, expected): &(String, String)| {
-            let found = self
-                .set
-                .find_eclass(name)
-                .and_then(|(_, path)| self.eclass_digest(path));
+            let found = self.set.find_eclass(name).and_then(|(_, path)| self.eclass_digest(path));
             found.as_ref() == Some(expected)
         };
         eclasses.iter().all(holds).then(|| Metadata::from_map(&map))
     }
 
     fn eclass_digest(&self, path: PathBuf) -> Option<String> {
-        let mut digests = self
-            .digests
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        digests
-            .entry(path)
-            .or_insert_with_key(|path| digest(path))
-            .clone()
+        let mut digests = self.digests.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        digests.entry(path).or_insert_with_key(|path| digest(path)).clone()
     }
 }
 
@@ -64,9 +52,7 @@ fn digest(path: &Path) -> Option<String> {
 
 fn parse(text: &str) -> BTreeMap<String, String> {
     let pairs = text.lines().filter_map(|line| line.split_once('='));
-    pairs
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect()
+    pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
 
 #[cfg(test)]
@@ -89,21 +75,14 @@ mod tests {
         write("eclass/e.eclass", "eclass");
         write("a-b/c/c-1.ebuild", "ebuild");
         let md5 = |text: &str| format!("{:x}", md5::compute(text));
-        let entry = format!(
-            "SLOT=0/1\n_eclasses_=e\t{}\n_md5_={}\n",
-            md5("eclass"),
-            md5("ebuild")
-        );
+        let entry = format!("SLOT=0/1\n_eclasses_=e\t{}\n_md5_={}\n", md5("eclass"), md5("ebuild"));
         write("metadata/md5-cache/a-b/c-1", &entry);
         let repository = Repository::open(dir.path()).unwrap();
         let ebuild = repository.ebuilds("a-b", "c").unwrap().items.remove(0);
         let set = RepositorySet::resolve(repository, &[], &PortageConfig::default()).unwrap();
         let load = || Md5Cache::new(&set).load(&ebuild);
         let metadata = load().unwrap();
-        assert_eq!(
-            (metadata.subslot.as_str(), metadata.inherited),
-            ("1", vec!["e".to_owned()])
-        );
+        assert_eq!((metadata.subslot.as_str(), metadata.inherited), ("1", vec!["e".to_owned()]));
         write("eclass/e.eclass", "changed");
         assert!(load().is_none());
         write("eclass/e.eclass", "eclass");

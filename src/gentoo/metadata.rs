@@ -38,27 +38,19 @@ impl Metadata {
     pub fn from_map(map: &BTreeMap<String, String>) -> Metadata {
         // one blank between words, whatever blanks the ebuild has
         let words = |key: &str| -> Vec<String> {
-            map.get(key)
-                .map(|text| text.split_whitespace().map(str::to_owned).collect())
-                .unwrap_or_default()
+            map.get(key).map(|text| text.split_whitespace().map(str::to_owned).collect()).unwrap_or_default()
         };
         let text = |key: &str| words(key).join(" ");
         let slot = text("SLOT");
         let (slot, subslot) = slot.split_once('/').unwrap_or((&slot, ""));
         let mut inherited = words("INHERITED");
         if inherited.is_empty() {
-            inherited = eclasses(map.get("_eclasses_").map_or("", String::as_str))
-                .into_iter()
-                .map(|(name, _)| name)
-                .collect();
+            inherited =
+                eclasses(map.get("_eclasses_").map_or("", String::as_str)).into_iter().map(|(name, _)| name).collect();
         }
         let eapi = text("EAPI");
         Metadata {
-            eapi: if eapi.is_empty() {
-                "0".to_owned()
-            } else {
-                eapi
-            },
+            eapi: if eapi.is_empty() { "0".to_owned() } else { eapi },
             description: text("DESCRIPTION"),
             slot: slot.to_owned(),
             subslot: subslot.to_owned(),
@@ -75,10 +67,7 @@ impl Metadata {
             pdepend: text("PDEPEND"),
             idepend: text("IDEPEND"),
             inherited,
-            defined_phases: words("DEFINED_PHASES")
-                .into_iter()
-                .filter(|phase| phase != "-")
-                .collect(),
+            defined_phases: words("DEFINED_PHASES").into_iter().filter(|phase| phase != "-").collect(),
         }
     }
 
@@ -94,9 +83,7 @@ impl Metadata {
 
     /// Whether it has a keyword for any architecture, stable or not.
     pub fn is_keyworded(&self) -> bool {
-        self.keywords
-            .iter()
-            .any(|keyword| !keyword.starts_with('-'))
+        self.keywords.iter().any(|keyword| !keyword.starts_with('-'))
     }
 }
 
@@ -122,13 +109,11 @@ fn last_of_each_flag(words: Vec<String>) -> Vec<String> {
 /// The pairs of name and md5 in `_eclasses_`: `name\tmd5` of today and `name\tpath\tmd5` of old.
 pub(super) fn eclasses(text: &str) -> Vec<(String, String)> {
     let fields: Vec<&str> = text.trim().split('\t').collect();
-    let is_digest =
-        |text: &str| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_digest = |text: &str| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mut out = Vec::new();
     let mut at = 0;
     while at + 1 < fields.len() {
-        let with_path =
-            !is_digest(fields[at + 1]) && fields.get(at + 2).is_some_and(|field| is_digest(field));
+        let with_path = !is_digest(fields[at + 1]) && fields.get(at + 2).is_some_and(|field| is_digest(field));
         let digest = fields[at + 1 + usize::from(with_path)];
         out.push((fields[at].to_owned(), digest.to_lowercase()));
         at += 2 + usize::from(with_path);
@@ -151,41 +136,20 @@ mod tests {
             ("SRC_URI", "a\n  b"),
             ("PROPERTIES", "live"),
         ];
-        let metadata = Metadata::from_map(
-            &map.map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .into(),
-        );
-        assert_eq!(
-            (
-                metadata.slot.as_str(),
-                metadata.subslot.as_str(),
-                metadata.eapi.as_str()
-            ),
-            ("0", "7.2", "0")
-        );
+        let metadata = Metadata::from_map(&map.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
+        assert_eq!((metadata.slot.as_str(), metadata.subslot.as_str(), metadata.eapi.as_str()), ("0", "7.2", "0"));
         assert_eq!(metadata.iuse, ["-a", "+b", "-c"]);
         assert_eq!(metadata.iuse_flags().collect::<Vec<_>>(), ["a", "b", "c"]);
-        assert_eq!(
-            (metadata.src_uri.as_str(), metadata.inherited.len()),
-            ("a b", 2)
-        );
-        assert!(
-            metadata.defined_phases.is_empty() && metadata.is_live() && metadata.is_keyworded()
-        );
+        assert_eq!((metadata.src_uri.as_str(), metadata.inherited.len()), ("a b", 2));
+        assert!(metadata.defined_phases.is_empty() && metadata.is_live() && metadata.is_keyworded());
     }
 
     #[test]
     fn eclasses_in_both_forms() {
         let digest = "d41d8cd98f00b204e9800998ecf8427e";
         let pair = |name: &str| (name.to_owned(), digest.to_owned());
-        assert_eq!(
-            eclasses(&format!("a\t{digest}\tb\t{digest}")),
-            [pair("a"), pair("b")]
-        );
-        assert_eq!(
-            eclasses(&format!("a\t/x/eclass\t{digest}\tb\t/y\t{digest}")),
-            [pair("a"), pair("b")]
-        );
+        assert_eq!(eclasses(&format!("a\t{digest}\tb\t{digest}")), [pair("a"), pair("b")]);
+        assert_eq!(eclasses(&format!("a\t/x/eclass\t{digest}\tb\t/y\t{digest}")), [pair("a"), pair("b")]);
         assert!(eclasses("").is_empty() && eclasses("a").is_empty());
     }
 }

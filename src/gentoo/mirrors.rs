@@ -46,10 +46,7 @@ impl Mirrors {
                 }
             }
         }
-        Ok(Mirrors {
-            third_party,
-            gentoo: config.gentoo_mirrors(),
-        })
+        Ok(Mirrors { third_party, gentoo: config.gentoo_mirrors() })
     }
 
     /// The URIs that `mirror://NAME/PATH` stands for; none for an unknown name. Another URI stands for itself.
@@ -83,34 +80,18 @@ impl Mirrors {
     /// with RESTRICT=primaryuri), without those that RESTRICT forbids and no `fetch+` or `mirror+` lifts.
     pub fn places(&self, fetchable: &Fetchable, restrict: &Restrict) -> Vec<Place> {
         let lifted = |lift: Lift| fetchable.uris.iter().any(|uri| uri.lift >= lift);
-        let mirrors = if !restrict.mirror() || lifted(Lift::Mirror) {
-            self.gentoo(&fetchable.filename)
-        } else {
-            vec![]
-        };
-        let uris = fetchable
-            .uris
-            .iter()
-            .filter(|uri| !restrict.fetch() || uri.lift >= Lift::Fetch);
-        let own = uris
-            .flat_map(|uri| self.expand(&uri.uri))
-            .map(|uri| place(&uri))
-            .collect();
-        let (first, second) = if restrict.primary_uri() {
-            (own, mirrors)
-        } else {
-            (mirrors, own)
-        };
+        let mirrors =
+            if !restrict.mirror() || lifted(Lift::Mirror) { self.gentoo(&fetchable.filename) } else { vec![] };
+        let uris = fetchable.uris.iter().filter(|uri| !restrict.fetch() || uri.lift >= Lift::Fetch);
+        let own = uris.flat_map(|uri| self.expand(&uri.uri)).map(|uri| place(&uri)).collect();
+        let (first, second) = if restrict.primary_uri() { (own, mirrors) } else { (mirrors, own) };
         first.into_iter().chain(second).collect()
     }
 }
 
 /// A URI, or the file that a `file://` URI names.
 pub fn place(uri: &str) -> Place {
-    match uri
-        .strip_prefix("file://")
-        .and_then(|rest| rest.find('/').map(|at| &rest[at..]))
-    {
+    match uri.strip_prefix("file://").and_then(|rest| rest.find('/').map(|at| &rest[at..])) {
         Some(path) => Place::File(PathBuf::from(OsString::from_vec(unquote(path)))),
         None => Place::Uri(uri.to_owned()),
     }
@@ -139,10 +120,7 @@ fn unquote(path: &str) -> Vec<u8> {
     let mut rest = path;
     while let Some((before, after)) = rest.split_once('%') {
         out.extend(before.as_bytes());
-        match after
-            .get(..2)
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok())
-        {
+        match after.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
             Some(byte) => {
                 out.push(byte);
                 rest = &after[2..];
@@ -167,10 +145,9 @@ mod tests {
 
     fn mirrors(gentoo: &str) -> Mirrors {
         let dir = tempfile::tempdir().unwrap();
-        for (name, text) in [
-            ("gentoo", "gnu https://a/gnu/ https://b\n"),
-            ("own", "# x\ngnu https://c https://b/\nx https://x\n"),
-        ] {
+        for (name, text) in
+            [("gentoo", "gnu https://a/gnu/ https://b\n"), ("own", "# x\ngnu https://c https://b/\nx https://x\n")]
+        {
             let profiles = dir.path().join(name).join("profiles");
             fs::create_dir_all(&profiles).unwrap();
             fs::write(profiles.join("repo_name"), name).unwrap();
@@ -186,10 +163,7 @@ mod tests {
     #[test]
     fn third_party_mirrors_add_up() {
         let mirrors = mirrors("");
-        assert_eq!(
-            mirrors.expand("mirror://gnu/x/y"),
-            ["https://a/gnu/x/y", "https://b/x/y", "https://c/x/y"]
-        );
+        assert_eq!(mirrors.expand("mirror://gnu/x/y"), ["https://a/gnu/x/y", "https://b/x/y", "https://c/x/y"]);
         assert!(mirrors.expand("mirror://none/x").is_empty());
         assert_eq!(mirrors.expand("https://q/z"), ["https://q/z"]);
     }
@@ -217,46 +191,17 @@ mod tests {
         let mirrors = mirrors("https://m");
         let count = |src_uri: &str, restrict: &str| {
             let fetchable = src_uri::all_fetchables(src_uri, "8").unwrap().remove(0);
-            mirrors
-                .places(
-                    &fetchable,
-                    &Restrict::evaluate(restrict, &|_| true).unwrap(),
-                )
-                .len()
+            mirrors.places(&fetchable, &Restrict::evaluate(restrict, &|_| true).unwrap()).len()
         };
         assert_eq!(
-            (
-                count("https://x/a", ""),
-                count("https://x/a", "mirror"),
-                count("https://x/a", "fetch")
-            ),
+            (count("https://x/a", ""), count("https://x/a", "mirror"), count("https://x/a", "fetch")),
             (3, 1, 0)
         );
-        assert_eq!(
-            (
-                count("fetch+https://x/a", "fetch"),
-                count("mirror+https://x/a", "fetch")
-            ),
-            (1, 3)
-        );
-        assert_eq!(
-            (
-                count("a", ""),
-                count("a", "mirror"),
-                count("mirror+https://x/a", "mirror")
-            ),
-            (2, 0, 3)
-        );
-        let fetchable = src_uri::all_fetchables("https://x/a", "8")
-            .unwrap()
-            .remove(0);
-        let first = |restrict: &str| {
-            mirrors.places(
-                &fetchable,
-                &Restrict::evaluate(restrict, &|_| true).unwrap(),
-            )[0]
-            .clone()
-        };
+        assert_eq!((count("fetch+https://x/a", "fetch"), count("mirror+https://x/a", "fetch")), (1, 3));
+        assert_eq!((count("a", ""), count("a", "mirror"), count("mirror+https://x/a", "mirror")), (2, 0, 3));
+        let fetchable = src_uri::all_fetchables("https://x/a", "8").unwrap().remove(0);
+        let first =
+            |restrict: &str| mirrors.places(&fetchable, &Restrict::evaluate(restrict, &|_| true).unwrap())[0].clone();
         assert_eq!(first("primaryuri"), Place::Uri("https://x/a".into()));
     }
 }

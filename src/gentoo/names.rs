@@ -42,8 +42,7 @@ pub fn is_eclass(text: &str) -> bool {
 }
 
 fn ends_in_version(text: &str) -> bool {
-    text.match_indices('-')
-        .any(|(at, _)| Version::parse(&text[at + 1..]).is_ok())
+    text.match_indices('-').any(|(at, _)| Version::parse(&text[at + 1..]).is_ok())
 }
 
 #[cfg(test)]
@@ -55,16 +54,7 @@ mod tests {
         for good in ["foo", "gtk+", "_x", "a-b-c", "foo-1a-x", "0ad", "libfoo-r1"] {
             assert!(is_package(good), "{good}");
         }
-        for bad in [
-            "",
-            "-foo",
-            "+foo",
-            "foo-1",
-            "foo-1.0_rc1-r2",
-            "foo.bar",
-            "foo bar",
-            "é",
-        ] {
+        for bad in ["", "-foo", "+foo", "foo-1", "foo-1.0_rc1-r2", "foo.bar", "foo bar", "é"] {
             assert!(!is_package(bad), "{bad}");
         }
     }
@@ -73,11 +63,7 @@ mod tests {
     fn other_names() {
         assert!(is_category("dev-c++") && is_category("virtual") && !is_category(".git"));
         assert!(is_slot("0") && is_slot("3.11") && !is_slot("-1") && !is_slot("a/b"));
-        assert!(
-            is_use_flag("python_targets_python3_13")
-                && is_use_flag("l10n_de")
-                && !is_use_flag("-x")
-        );
+        assert!(is_use_flag("python_targets_python3_13") && is_use_flag("l10n_de") && !is_use_flag("-x"));
         assert!(is_repository("gentoo-zh") && !is_repository("x-1") && !is_repository("a/b"));
         assert!(is_eclass("flag-o-matic") && !is_eclass("a/b") && !is_eclass("default"));
     }

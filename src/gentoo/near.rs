@@ -21,16 +21,9 @@ pub(super) fn nearest(name: &str, all: Vec<String>) -> Vec<String> {
         .filter_map(|candidate| {
             let package = candidate.split_once('/').map_or("", |(_, package)| package);
             let own = wanted.rsplit('/').next().unwrap_or("");
-            let direct = distance(
-                &wanted,
-                &if whole { &candidate } else { package }.to_lowercase(),
-            );
+            let direct = distance(&wanted, &if whole { &candidate } else { package }.to_lowercase());
             // the right package in another category is as good as two letters off
-            let rank = if own == package.to_lowercase() {
-                direct.min(2)
-            } else {
-                direct
-            };
+            let rank = if own == package.to_lowercase() { direct.min(2) } else { direct };
             (rank <= 2.max(own.len() / 4)).then_some((rank, candidate))
         })
         .collect();
@@ -45,9 +38,7 @@ fn distance(a: &str, b: &str) -> usize {
         let mut diagonal = i;
         row[0] = i + 1;
         for (j, y) in b.bytes().enumerate() {
-            let next = (diagonal + usize::from(x != y))
-                .min(row[j] + 1)
-                .min(row[j + 1] + 1);
+            let next = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
             diagonal = row[j + 1];
             row[j + 1] = next;
         }
@@ -61,25 +52,11 @@ mod tests {
 
     #[test]
     fn close_names() {
-        let near = |name: &str| {
-            nearest(
-                name,
-                ["a/foo", "b/foo", "a/foobar", "a/x"]
-                    .map(str::to_owned)
-                    .into(),
-            )
-        };
+        let near = |name: &str| nearest(name, ["a/foo", "b/foo", "a/foobar", "a/x"].map(str::to_owned).into());
         assert_eq!(near("fooo"), ["a/foo", "b/foo"]);
         assert_eq!(near("c/foobar"), ["a/foobar"]);
         assert_eq!(near("A/Foo"), ["a/foo", "b/foo"]);
         assert!(near("entirely-else").is_empty() && near("").len() <= 3);
-        assert_eq!(
-            (
-                distance("", "ab"),
-                distance("abc", "abd"),
-                distance("abc", "ac")
-            ),
-            (2, 1, 1)
-        );
+        assert_eq!((distance("", "ab"), distance("abc", "abd"), distance("abc", "ac")), (2, 1, 1));
     }
 }

@@ -44,31 +44,21 @@ impl RepoConfig {
 }
 
 fn parse(text: &str, path: &Path, location: &Path) -> Result<RepoConfig, RepoConfigError> {
-    let table: toml::Table =
-        text.parse()
-            .map_err(|error: toml::de::Error| RepoConfigError::Syntax {
-                path: path.to_owned(),
-                message: error.message().to_owned() + &at_line(text, error.span()),
-            })?;
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| RepoConfigError::Syntax {
+        path: path.to_owned(),
+        message: error.message().to_owned() + &at_line(text, error.span()),
+    })?;
     let mut config = RepoConfig::default();
     for (key, value) in table {
         if key != "ro-distdirs" {
-            return Err(RepoConfigError::UnknownKey {
-                path: path.to_owned(),
-                key,
-            });
+            return Err(RepoConfigError::UnknownKey { path: path.to_owned(), key });
         }
-        let bad = || RepoConfigError::BadType {
-            path: path.to_owned(),
-            key: key.clone(),
-        };
+        let bad = || RepoConfigError::BadType { path: path.to_owned(), key: key.clone() };
         for entry in value.as_array().ok_or_else(bad)? {
             let entry = entry.as_str().ok_or_else(bad)?;
             let within = is_within(location, Path::new(entry));
-            let within = within.ok_or_else(|| RepoConfigError::Outside {
-                path: path.to_owned(),
-                value: entry.to_owned(),
-            })?;
+            let within =
+                within.ok_or_else(|| RepoConfigError::Outside { path: path.to_owned(), value: entry.to_owned() })?;
             config.ro_distdirs.push(within);
         }
     }
@@ -77,16 +67,12 @@ fn parse(text: &str, path: &Path, location: &Path) -> Result<RepoConfig, RepoCon
 
 fn at_line(text: &str, span: Option<std::ops::Range<usize>>) -> String {
     let before = span.and_then(|span| text.get(..span.start));
-    before.map_or(String::new(), |before| {
-        format!(" (line {})", before.matches('\n').count() + 1)
-    })
+    before.map_or(String::new(), |before| format!(" (line {})", before.matches('\n').count() + 1))
 }
 
 /// The path below the repository, unless it is absolute, climbs or passes through a link that leads out.
 fn is_within(location: &Path, entry: &Path) -> Option<PathBuf> {
-    let plain = entry
-        .components()
-        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let plain = entry.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     if !plain || entry.as_os_str() == OsStr::new("") {
         return None;
     }
@@ -108,38 +94,22 @@ mod tests {
         std::fs::write(dir.path().join("metadata/ebaudit.toml"), text).unwrap();
         let config = RepoConfig::read(dir.path())?;
         let relative = |path: &PathBuf| path.strip_prefix(dir.path()).unwrap().to_owned();
-        Ok(RepoConfig {
-            ro_distdirs: config.ro_distdirs.iter().map(relative).collect(),
-        })
+        Ok(RepoConfig { ro_distdirs: config.ro_distdirs.iter().map(relative).collect() })
     }
 
     #[test]
     fn directories_within() {
         let config = read("ro-distdirs = [\"distfiles\", \"./a/b\"]\n").unwrap();
-        assert_eq!(
-            config.ro_distdirs,
-            [Path::new("distfiles"), Path::new("a/b")]
-        );
-        assert_eq!(
-            RepoConfig::read(Path::new("/nonexistent")).unwrap(),
-            RepoConfig::default()
-        );
+        assert_eq!(config.ro_distdirs, [Path::new("distfiles"), Path::new("a/b")]);
+        assert_eq!(RepoConfig::read(Path::new("/nonexistent")).unwrap(), RepoConfig::default());
     }
 
     #[test]
     fn nothing_outside() {
         for entry in ["/etc", "..", "a/../../b", "out", "out/etc", ""] {
             let error = read(&format!("ro-distdirs = [\"{entry}\"]")).unwrap_err();
-            assert!(
-                matches!(error, RepoConfigError::Outside { .. }),
-                "{entry}: {error}"
-            );
-            assert!(
-                error
-                    .to_string()
-                    .contains("metadata/ebaudit.toml: ro-distdirs"),
-                "{error}"
-            );
+            assert!(matches!(error, RepoConfigError::Outside { .. }), "{entry}: {error}");
+            assert!(error.to_string().contains("metadata/ebaudit.toml: ro-distdirs"), "{error}");
         }
     }
 

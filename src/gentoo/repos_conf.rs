@@ -9,23 +9,11 @@ use super::text::{self, ReadError};
 #[derive(Debug, thiserror::Error)]
 pub enum ReposConfError {
     #[error("{}:{line}: `{text}` stands before the first [section]", path.display())]
-    NoSection {
-        path: PathBuf,
-        line: usize,
-        text: String,
-    },
+    NoSection { path: PathBuf, line: usize, text: String },
     #[error("{}:{line}: `{text}` is neither [section] nor key = value", path.display())]
-    BadLine {
-        path: PathBuf,
-        line: usize,
-        text: String,
-    },
+    BadLine { path: PathBuf, line: usize, text: String },
     #[error("{}:{line}: `{value}` names a key that is not there, or never ends", path.display())]
-    BadReference {
-        path: PathBuf,
-        line: usize,
-        value: String,
-    },
+    BadReference { path: PathBuf, line: usize, value: String },
     #[error(transparent)]
     Read(#[from] ReadError),
 }
@@ -62,10 +50,7 @@ type Section = BTreeMap<String, Value>;
 impl ReposConf {
     /// Reads files, or all files of directories, one after the other; later values win. `variables`
     /// (EPREFIX, EROOT, …) can be referred to as `%(NAME)s`.
-    pub fn read(
-        paths: &[PathBuf],
-        variables: &BTreeMap<String, String>,
-    ) -> Result<ReposConf, ReposConfError> {
+    pub fn read(paths: &[PathBuf], variables: &BTreeMap<String, String>) -> Result<ReposConf, ReposConfError> {
         let mut sections = BTreeMap::new();
         for path in paths {
             for file in text::files(path)? {
@@ -78,11 +63,7 @@ impl ReposConf {
     }
 
     /// Reads a text such as `PORTAGE_REPOSITORIES`.
-    pub fn parse(
-        text: &str,
-        path: &Path,
-        variables: &BTreeMap<String, String>,
-    ) -> Result<ReposConf, ReposConfError> {
+    pub fn parse(text: &str, path: &Path, variables: &BTreeMap<String, String>) -> Result<ReposConf, ReposConfError> {
         let mut sections = BTreeMap::new();
         parse_into(text, path, &mut sections)?;
         finish(sections, variables)
@@ -91,19 +72,11 @@ impl ReposConf {
     /// The section of a repository, by its name or else by an alias.
     pub fn section(&self, name: &str) -> Option<&RepoSection> {
         let by_name = self.sections.iter().find(|section| section.name == name);
-        by_name.or_else(|| {
-            self.sections
-                .iter()
-                .find(|section| section.aliases.iter().any(|alias| alias == name))
-        })
+        by_name.or_else(|| self.sections.iter().find(|section| section.aliases.iter().any(|alias| alias == name)))
     }
 }
 
-fn parse_into(
-    text: &str,
-    path: &Path,
-    sections: &mut BTreeMap<String, Section>,
-) -> Result<(), ReposConfError> {
+fn parse_into(text: &str, path: &Path, sections: &mut BTreeMap<String, Section>) -> Result<(), ReposConfError> {
     let mut name: Option<String> = None;
     let mut last: Option<String> = None;
     for (index, raw) in text.lines().enumerate() {
@@ -119,10 +92,7 @@ fn parse_into(
             }
             continue;
         }
-        if let Some(title) = said
-            .strip_prefix('[')
-            .and_then(|rest| rest.split(']').next())
-        {
+        if let Some(title) = said.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
             sections.entry(title.to_owned()).or_default();
             name = Some(title.to_owned());
             last = None;
@@ -139,14 +109,7 @@ fn parse_into(
         };
         let key = key.trim().to_lowercase();
         let text = value.trim().to_owned();
-        section.insert(
-            key.clone(),
-            Value {
-                text,
-                path: path.to_owned(),
-                line,
-            },
-        );
+        section.insert(key.clone(), Value { text, path: path.to_owned(), line });
         last = Some(key);
     }
     Ok(())
@@ -157,33 +120,20 @@ fn finish(
     variables: &BTreeMap<String, String>,
 ) -> Result<ReposConf, ReposConfError> {
     let defaults = sections.remove("DEFAULT").unwrap_or_default();
-    let mut conf = ReposConf {
-        main_repo: defaults.get("main-repo").map(|value| value.text.clone()),
-        sections: vec![],
-    };
+    let mut conf = ReposConf { main_repo: defaults.get("main-repo").map(|value| value.text.clone()), sections: vec![] };
     for (name, section) in &sections {
         let get = |key: &str| -> Result<Option<String>, ReposConfError> {
             let Some(value) = section.get(key).or_else(|| defaults.get(key)) else {
                 return Ok(None);
             };
             let look_up = |key: &str| {
-                let found = section
-                    .get(key)
-                    .or_else(|| defaults.get(key))
-                    .map(|value| value.text.clone());
-                found.or_else(|| {
-                    variables
-                        .iter()
-                        .find(|(name, _)| name.to_lowercase() == key)
-                        .map(|(_, v)| v.clone())
-                })
+                let found = section.get(key).or_else(|| defaults.get(key)).map(|value| value.text.clone());
+                found.or_else(|| variables.iter().find(|(name, _)| name.to_lowercase() == key).map(|(_, v)| v.clone()))
             };
-            interpolate(&value.text, look_up).map(Some).ok_or_else(|| {
-                ReposConfError::BadReference {
-                    path: value.path.clone(),
-                    line: value.line,
-                    value: value.text.clone(),
-                }
+            interpolate(&value.text, look_up).map(Some).ok_or_else(|| ReposConfError::BadReference {
+                path: value.path.clone(),
+                line: value.line,
+                value: value.text.clone(),
             })
         };
         let words = |key: &str| -> Result<Option<Vec<String>>, ReposConfError> {
@@ -191,9 +141,7 @@ fn finish(
         };
         conf.sections.push(RepoSection {
             name: name.clone(),
-            location: get("location")?
-                .filter(|text| !text.is_empty())
-                .map(PathBuf::from),
+            location: get("location")?.filter(|text| !text.is_empty()).map(PathBuf::from),
             masters: words("masters")?,
             aliases: words("aliases")?.unwrap_or_default(),
             eclass_overrides: words("eclass-overrides")?.unwrap_or_default(),
@@ -202,11 +150,7 @@ fn finish(
     }
     let main = conf.main_repo.clone();
     conf.sections.sort_by_key(|section| {
-        let unsaid = if Some(&section.name) == main.as_ref() {
-            -1000
-        } else {
-            0
-        };
+        let unsaid = if Some(&section.name) == main.as_ref() { -1000 } else { 0 };
         (section.priority.unwrap_or(unsaid), section.name.clone())
     });
     Ok(conf)
@@ -255,47 +199,21 @@ mod tests {
         )
         .unwrap();
         assert_eq!(conf.main_repo.as_deref(), Some("gentoo"));
-        let names: Vec<_> = conf
-            .sections
-            .iter()
-            .map(|section| section.name.as_str())
-            .collect();
+        let names: Vec<_> = conf.sections.iter().map(|section| section.name.as_str()).collect();
         assert_eq!(names, ["gentoo", "guru", "zoo"]);
-        assert_eq!(
-            conf.section("b").unwrap().location,
-            Some("/var/db/zoo".into())
-        );
-        assert_eq!(
-            conf.section("gentoo").unwrap().location,
-            Some("/pre/gentoo".into())
-        );
+        assert_eq!(conf.section("b").unwrap().location, Some("/var/db/zoo".into()));
+        assert_eq!(conf.section("gentoo").unwrap().location, Some("/pre/gentoo".into()));
         assert_eq!(conf.section("gentoo").unwrap().masters, Some(vec![]));
         assert_eq!(conf.section("guru").unwrap().location, Some("/x%y".into()));
     }
 
     #[test]
     fn errors_name_file_and_line() {
-        assert!(
-            conf("a = b\n")
-                .unwrap_err()
-                .to_string()
-                .starts_with("repos.conf:1: `a = b` stands before")
-        );
-        assert!(
-            conf("[x]\nodd\n")
-                .unwrap_err()
-                .to_string()
-                .starts_with("repos.conf:2: `odd` is neither")
-        );
-        for bad in [
-            "[x]\nlocation = %(no)s\n",
-            "[x]\nlocation = %(location)s %(location)s\n",
-            "[x]\nlocation = %(a\n",
-        ] {
-            assert!(
-                matches!(conf(bad), Err(ReposConfError::BadReference { line: 2, .. })),
-                "{bad}"
-            );
+        assert!(conf("a = b\n").unwrap_err().to_string().starts_with("repos.conf:1: `a = b` stands before"));
+        assert!(conf("[x]\nodd\n").unwrap_err().to_string().starts_with("repos.conf:2: `odd` is neither"));
+        for bad in ["[x]\nlocation = %(no)s\n", "[x]\nlocation = %(location)s %(location)s\n", "[x]\nlocation = %(a\n"]
+        {
+            assert!(matches!(conf(bad), Err(ReposConfError::BadReference { line: 2, .. })), "{bad}");
         }
     }
 

@@ -48,10 +48,7 @@ pub struct Listing<T> {
 
 impl<T> Default for Listing<T> {
     fn default() -> Listing<T> {
-        Listing {
-            items: Vec::new(),
-            problems: Vec::new(),
-        }
+        Listing { items: Vec::new(), problems: Vec::new() }
     }
 }
 
@@ -103,28 +100,19 @@ impl Repository {
         let layout = Layout::read(&location)?;
         let own = match &layout.repo_name {
             Some(name) => Some(name.clone()),
-            None => text::first_line(&location.join("profiles/repo_name"))?
-                .filter(|name| !name.is_empty()),
+            None => text::first_line(&location.join("profiles/repo_name"))?.filter(|name| !name.is_empty()),
         };
         let name = match name.map(str::to_owned).or(own) {
             Some(name) => name,
             None => return Err(RepositoryError::NoName(location)),
         };
         if !names::is_repository(&name) {
-            return Err(RepositoryError::BadName {
-                path: location,
-                name,
-            });
+            return Err(RepositoryError::BadName { path: location, name });
         }
         let eapi = text::first_line(&location.join("profiles/eapi"))?
             .or_else(|| layout.profile_eapi.clone())
             .unwrap_or_else(|| "0".to_owned());
-        Ok(Repository {
-            name,
-            location,
-            layout,
-            eapi,
-        })
+        Ok(Repository { name, location, layout, eapi })
     }
 
     /// Opens the repository that `dir` lies in: the nearest directory upwards that has
@@ -140,11 +128,7 @@ impl Repository {
     /// The categories: those that `profiles/categories` of the repository and its masters list and that
     /// are there, and directories that look like one (a valid name with a hyphen, ebuilds two levels
     /// below). The latter are a problem to report where the lists are known in full.
-    pub fn categories(
-        &self,
-        masters: &[Repository],
-        all_masters_known: bool,
-    ) -> Result<Listing<String>, ReadError> {
+    pub fn categories(&self, masters: &[Repository], all_masters_known: bool) -> Result<Listing<String>, ReadError> {
         let mut listed = BTreeSet::new();
         for repository in masters.iter().chain([self]) {
             for line in text::lines(&repository.location.join("profiles/categories"))? {
@@ -165,9 +149,7 @@ impl Repository {
             } else if (name.contains('-') || name == "virtual") && holds_packages(&path) {
                 out.items.push(name.to_owned());
                 if all_masters_known && !listed.is_empty() {
-                    let message = format!(
-                        "the category `{name}` stands in no profiles/categories; add it there"
-                    );
+                    let message = format!("the category `{name}` stands in no profiles/categories; add it there");
                     out.problems.push(Problem { path, message });
                 }
             }
@@ -187,10 +169,7 @@ impl Repository {
             match name.to_str().filter(|name| names::is_package(name)) {
                 Some(name) => out.items.push(name.to_owned()),
                 None if holds_ebuilds(&path) => {
-                    let message = format!(
-                        "`{}` is no package name (PMS 3.1.2)",
-                        escape::escape_os(&name)
-                    );
+                    let message = format!("`{}` is no package name (PMS 3.1.2)", escape::escape_os(&name));
                     out.problems.push(Problem { path, message });
                 }
                 None => {}
@@ -209,19 +188,11 @@ impl Repository {
                 continue;
             }
             match Cpv::from_ebuild(category, package, &name) {
-                Ok(cpv) => out.items.push(EbuildFile {
-                    cpv,
-                    path,
-                    repository: self.name.clone(),
-                }),
-                Err(error) => out.problems.push(Problem {
-                    path,
-                    message: error.to_string(),
-                }),
+                Ok(cpv) => out.items.push(EbuildFile { cpv, path, repository: self.name.clone() }),
+                Err(error) => out.problems.push(Problem { path, message: error.to_string() }),
             }
         }
-        out.items
-            .sort_by(|a, b| a.cpv.cmp(&b.cpv).then_with(|| a.path.cmp(&b.path)));
+        out.items.sort_by(|a, b| a.cpv.cmp(&b.cpv).then_with(|| a.path.cmp(&b.path)));
         Ok(out)
     }
 }

@@ -10,18 +10,9 @@ pub struct Restrict(BTreeSet<String>);
 
 impl Restrict {
     /// Reads RESTRICT and evaluates its conditionals.
-    pub fn evaluate(
-        text: &str,
-        enabled: &dyn Fn(&str) -> bool,
-    ) -> Result<Restrict, DepStringError> {
+    pub fn evaluate(text: &str, enabled: &dyn Fn(&str) -> bool) -> Result<Restrict, DepStringError> {
         let parsed = DepString::parse(text)?;
-        Ok(Restrict(
-            parsed
-                .evaluate(enabled)
-                .into_iter()
-                .map(str::to_owned)
-                .collect(),
-        ))
+        Ok(Restrict(parsed.evaluate(enabled).into_iter().map(str::to_owned).collect()))
     }
 
     /// Whether a word holds.
@@ -57,17 +48,10 @@ mod tests {
     #[test]
     fn conditionals() {
         let restrict = |flags: &'static [&str]| {
-            Restrict::evaluate("!test? ( test ) bindist? ( fetch ) strip", &|flag| {
-                flags.contains(&flag)
-            })
-            .unwrap()
+            Restrict::evaluate("!test? ( test ) bindist? ( fetch ) strip", &|flag| flags.contains(&flag)).unwrap()
         };
         assert_eq!(restrict(&["test"]).iter().collect::<Vec<_>>(), ["strip"]);
-        assert!(
-            restrict(&["bindist"]).fetch()
-                && restrict(&["bindist"]).mirror()
-                && !restrict(&[]).mirror()
-        );
+        assert!(restrict(&["bindist"]).fetch() && restrict(&["bindist"]).mirror() && !restrict(&[]).mirror());
         assert!(Restrict::evaluate("( x", &|_| true).is_err());
     }
 }

@@ -50,11 +50,7 @@ pub struct Fetchable {
 }
 
 /// The distfiles that are wanted with these flags, in order, each once.
-pub fn fetchables(
-    src_uri: &str,
-    eapi: &str,
-    enabled: &dyn Fn(&str) -> bool,
-) -> Result<Vec<Fetchable>, SrcUriError> {
+pub fn fetchables(src_uri: &str, eapi: &str, enabled: &dyn Fn(&str) -> bool) -> Result<Vec<Fetchable>, SrcUriError> {
     collect(parse(src_uri)?.evaluate(enabled), eapi)
 }
 
@@ -83,9 +79,7 @@ fn parse(src_uri: &str) -> Result<DepString, SrcUriError> {
                     }
                 }
                 // the name after an arrow is no URI for another one
-                Node::Word(word) => {
-                    (index == 0 || nodes[index - 1] != Node::Word("->".to_owned())).then_some(word)
-                }
+                Node::Word(word) => (index == 0 || nodes[index - 1] != Node::Word("->".to_owned())).then_some(word),
             };
         }
     }
@@ -98,21 +92,13 @@ fn collect(words: Vec<&str>, eapi: &str) -> Result<Vec<Fetchable>, SrcUriError> 
     while let Some(word) = words.next() {
         let (uri, lift) = strip_prefix(word);
         if lift != Lift::None && is_before(eapi, 8) {
-            return Err(SrcUriError::PrefixTooEarly {
-                uri: word.to_owned(),
-                eapi: eapi.to_owned(),
-            });
+            return Err(SrcUriError::PrefixTooEarly { uri: word.to_owned(), eapi: eapi.to_owned() });
         }
         let filename = if words.next_if_eq(&"->").is_some() {
             if is_before(eapi, 2) {
-                return Err(SrcUriError::ArrowTooEarly {
-                    uri: uri.to_owned(),
-                    eapi: eapi.to_owned(),
-                });
+                return Err(SrcUriError::ArrowTooEarly { uri: uri.to_owned(), eapi: eapi.to_owned() });
             }
-            words
-                .next()
-                .ok_or_else(|| SrcUriError::ArrowLast(uri.to_owned()))?
+            words.next().ok_or_else(|| SrcUriError::ArrowLast(uri.to_owned()))?
         } else {
             let name = uri.rsplit('/').next().unwrap_or(uri);
             if name.is_empty() || (has_scheme(uri) && !after_scheme(uri).contains('/')) {
@@ -121,27 +107,15 @@ fn collect(words: Vec<&str>, eapi: &str) -> Result<Vec<Fetchable>, SrcUriError> 
             name
         };
         if !is_plain(filename) {
-            return Err(SrcUriError::BadName {
-                uri: uri.to_owned(),
-                name: filename.to_owned(),
-            });
+            return Err(SrcUriError::BadName { uri: uri.to_owned(), name: filename.to_owned() });
         }
-        let at = out
-            .iter()
-            .position(|fetchable| fetchable.filename == filename)
-            .unwrap_or_else(|| {
-                out.push(Fetchable {
-                    filename: filename.to_owned(),
-                    uris: Vec::new(),
-                });
-                out.len() - 1
-            });
+        let at = out.iter().position(|fetchable| fetchable.filename == filename).unwrap_or_else(|| {
+            out.push(Fetchable { filename: filename.to_owned(), uris: Vec::new() });
+            out.len() - 1
+        });
         let uris = &mut out[at].uris;
         if has_scheme(uri) && !uris.iter().any(|known| known.uri == uri) {
-            uris.push(SourceUri {
-                uri: uri.to_owned(),
-                lift,
-            });
+            uris.push(SourceUri { uri: uri.to_owned(), lift });
         }
     }
     Ok(out)
@@ -151,17 +125,13 @@ fn strip_prefix(word: &str) -> (&str, Lift) {
     let fetch = word.strip_prefix("fetch+").map(|uri| (uri, Lift::Fetch));
     let lifted = fetch.or_else(|| word.strip_prefix("mirror+").map(|uri| (uri, Lift::Mirror)));
     // a file may be called fetch+x
-    lifted
-        .filter(|(uri, _)| has_scheme(uri))
-        .unwrap_or((word, Lift::None))
+    lifted.filter(|(uri, _)| has_scheme(uri)).unwrap_or((word, Lift::None))
 }
 
 fn has_scheme(uri: &str) -> bool {
     uri.split_once("://").is_some_and(|(scheme, _)| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
     })
 }
 
@@ -184,11 +154,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn names(text: &str) -> Vec<String> {
-        all_fetchables(text, "8")
-            .unwrap()
-            .into_iter()
-            .map(|fetchable| fetchable.filename)
-            .collect()
+        all_fetchables(text, "8").unwrap().into_iter().map(|fetchable| fetchable.filename).collect()
     }
 
     #[test]
@@ -203,76 +169,40 @@ mod tests {
 
     #[test]
     fn conditionals_and_duplicates() {
-        let text =
-            "https://x/a x? ( https://y/a https://z/b -> c ) https://x/a !x? ( https://n/n )";
+        let text = "https://x/a x? ( https://y/a https://z/b -> c ) https://x/a !x? ( https://n/n )";
         let got = fetchables(text, "8", &|flag| flag == "x").unwrap();
         assert_eq!(got.len(), 2);
-        let uris: Vec<_> = got[0]
-            .uris
-            .iter()
-            .map(|source| source.uri.as_str())
-            .collect();
-        assert_eq!(
-            (uris, got[1].filename.as_str()),
-            (vec!["https://x/a", "https://y/a"], "c")
-        );
+        let uris: Vec<_> = got[0].uris.iter().map(|source| source.uri.as_str()).collect();
+        assert_eq!((uris, got[1].filename.as_str()), (vec!["https://x/a", "https://y/a"], "c"));
         assert_eq!(names(text), ["a", "c", "n"]);
     }
 
     #[test]
     fn prefixes_of_eapi_8() {
         let got = all_fetchables("fetch+https://x/a mirror+https://x/b fetch+c", "8").unwrap();
-        assert_eq!(
-            (got[0].uris[0].lift, got[0].uris[0].uri.as_str()),
-            (Lift::Fetch, "https://x/a")
-        );
-        assert_eq!(
-            (got[1].uris[0].lift, got[2].filename.as_str()),
-            (Lift::Mirror, "fetch+c")
-        );
-        assert!(matches!(
-            all_fetchables("fetch+https://x/a", "7"),
-            Err(SrcUriError::PrefixTooEarly { .. })
-        ));
+        assert_eq!((got[0].uris[0].lift, got[0].uris[0].uri.as_str()), (Lift::Fetch, "https://x/a"));
+        assert_eq!((got[1].uris[0].lift, got[2].filename.as_str()), (Lift::Mirror, "fetch+c"));
+        assert!(matches!(all_fetchables("fetch+https://x/a", "7"), Err(SrcUriError::PrefixTooEarly { .. })));
     }
 
     #[test]
     fn errors() {
         let error = |text: &str| all_fetchables(text, "8").unwrap_err();
-        assert!(matches!(
-            error("x? ( https://x/a"),
-            SrcUriError::Syntax(DepStringError::Unclosed { .. })
-        ));
+        assert!(matches!(error("x? ( https://x/a"), SrcUriError::Syntax(DepStringError::Unclosed { .. })));
         assert!(matches!(error("-> a"), SrcUriError::ArrowFirst));
         assert!(matches!(error("https://x/a ->"), SrcUriError::ArrowLast(_)));
-        assert!(matches!(
-            error("https://x/a -> ->"),
-            SrcUriError::ArrowLast(_)
-        ));
-        assert!(matches!(
-            error("https://x/a -> b/c"),
-            SrcUriError::BadName { .. }
-        ));
-        assert!(matches!(
-            error("https://x/a -> .."),
-            SrcUriError::BadName { .. }
-        ));
+        assert!(matches!(error("https://x/a -> ->"), SrcUriError::ArrowLast(_)));
+        assert!(matches!(error("https://x/a -> b/c"), SrcUriError::BadName { .. }));
+        assert!(matches!(error("https://x/a -> .."), SrcUriError::BadName { .. }));
         assert!(matches!(error("https://x/"), SrcUriError::NoName(_)));
         assert!(matches!(error("https://x"), SrcUriError::NoName(_)));
-        assert!(matches!(
-            all_fetchables("https://x/a -> b", "1"),
-            Err(SrcUriError::ArrowTooEarly { .. })
-        ));
+        assert!(matches!(all_fetchables("https://x/a -> b", "1"), Err(SrcUriError::ArrowTooEarly { .. })));
     }
 
     #[test]
     fn an_arrow_does_not_reach_into_a_group() {
         // the flattened words would read as a rename
-        for bad in [
-            "https://x/a -> x? ( b )",
-            "x? ( https://x/a ) -> b",
-            "x? ( https://x/a -> ) b",
-        ] {
+        for bad in ["https://x/a -> x? ( b )", "x? ( https://x/a ) -> b", "x? ( https://x/a -> ) b"] {
             assert!(all_fetchables(bad, "8").is_err(), "{bad}");
         }
         assert!(all_fetchables("https://x/a -> b -> c", "8").is_err());

@@ -29,19 +29,9 @@ pub enum TargetError {
         other.display(),
         first.display()
     )]
-    TwoRepositories {
-        word: String,
-        first: PathBuf,
-        other: PathBuf,
-    },
-    #[error(
-        "`{word}` asks for the repository `{asked}`, but `{audited}` is audited; name its path or --repo"
-    )]
-    OtherRepository {
-        word: String,
-        asked: String,
-        audited: String,
-    },
+    TwoRepositories { word: String, first: PathBuf, other: PathBuf },
+    #[error("`{word}` asks for the repository `{asked}`, but `{audited}` is audited; name its path or --repo")]
+    OtherRepository { word: String, asked: String, audited: String },
     #[error("`{0}` is a file, but no ebuild; name an .ebuild file, a directory or an atom")]
     NoEbuild(String),
     #[error("`{word}`: {source}")]
@@ -57,11 +47,7 @@ pub enum TargetError {
     #[error(transparent)]
     Atom(#[from] AtomError),
     #[error("`{word}` matches no ebuild of the repository `{repository}`{near}")]
-    Nothing {
-        word: String,
-        repository: String,
-        near: Near,
-    },
+    Nothing { word: String, repository: String, near: Near },
     #[error(transparent)]
     Read(#[from] ReadError),
 }
@@ -93,11 +79,7 @@ impl Targets {
     /// Sorts words into paths and atoms and finds their repository: that of `repo` (`--repo PATH`), else that of
     /// the paths, else the one around `cwd`. A word is a path if it begins with `/` or `.`, ends in
     /// `.ebuild`, or names something that is there below `cwd`; else it is an atom.
-    pub fn parse(
-        words: &[OsString],
-        cwd: &Path,
-        repo: Option<&Path>,
-    ) -> Result<Targets, TargetError> {
+    pub fn parse(words: &[OsString], cwd: &Path, repo: Option<&Path>) -> Result<Targets, TargetError> {
         let mut repository = match repo {
             Some(path) => Some(open(path, cwd)?),
             None => None,
@@ -112,11 +94,8 @@ impl Targets {
                 }
                 // `..` and `.` go by what is really there, as the shell's user sees it
                 let path = clean(&path);
-                let around =
-                    Repository::around(&path).map_err(|source| TargetError::Repository {
-                        word: shown.clone(),
-                        source,
-                    })?;
+                let around = Repository::around(&path)
+                    .map_err(|source| TargetError::Repository { word: shown.clone(), source })?;
                 let first = repository.get_or_insert_with(|| around.clone());
                 let Some(below) = below(&path, &around, first) else {
                     return Err(TargetError::TwoRepositories {
@@ -127,9 +106,7 @@ impl Targets {
                 };
                 out.push((shown, Word::Path(below)));
             } else {
-                let text = word
-                    .to_str()
-                    .ok_or_else(|| TargetError::NoPath(shown.clone()))?;
+                let text = word.to_str().ok_or_else(|| TargetError::NoPath(shown.clone()))?;
                 out.push((shown, Word::Atom(Box::new(TargetAtom::parse(text)?))));
             }
         }
@@ -138,24 +115,13 @@ impl Targets {
             None => Repository::around(cwd).map_err(TargetError::NoRepository)?,
         };
         for (word, parsed) in &out {
-            let asked = if let Word::Atom(atom) = parsed {
-                atom.repository()
-            } else {
-                None
-            };
+            let asked = if let Word::Atom(atom) = parsed { atom.repository() } else { None };
             if let Some(asked) = asked.filter(|name| *name != repository.name) {
                 let (asked, audited) = (asked.to_owned(), repository.name);
-                return Err(TargetError::OtherRepository {
-                    word: word.clone(),
-                    asked,
-                    audited,
-                });
+                return Err(TargetError::OtherRepository { word: word.clone(), asked, audited });
             }
         }
-        Ok(Targets {
-            repository,
-            words: out,
-        })
+        Ok(Targets { repository, words: out })
     }
 
     /// Finds the ebuilds; no words mean all of the repository. `set` is the set of this repository. `slot` gives an
@@ -165,12 +131,7 @@ impl Targets {
         set: &RepositorySet,
         slot: &dyn Fn(&EbuildFile) -> Option<String>,
     ) -> Result<Resolved, TargetError> {
-        let mut found = Found {
-            set,
-            ebuilds: BTreeMap::new(),
-            problems: Vec::new(),
-            categories: None,
-        };
+        let mut found = Found { set, ebuilds: BTreeMap::new(), problems: Vec::new(), categories: None };
         if self.words.is_empty() {
             found.everything(|_, _| true, |_| true)?;
         }
@@ -188,35 +149,23 @@ impl Targets {
             if let (0, Word::Atom(atom)) = (count, parsed) {
                 let near = found.near(atom)?;
                 let repository = self.repository.name.clone();
-                return Err(TargetError::Nothing {
-                    word: word.clone(),
-                    repository,
-                    near,
-                });
+                return Err(TargetError::Nothing { word: word.clone(), repository, near });
             }
         }
         found.problems.sort();
         found.problems.dedup();
-        Ok(Resolved {
-            ebuilds: found.ebuilds.into_values().collect(),
-            problems: found.problems,
-        })
+        Ok(Resolved { ebuilds: found.ebuilds.into_values().collect(), problems: found.problems })
     }
 }
 
 fn open(path: &Path, cwd: &Path) -> Result<Repository, TargetError> {
-    Repository::open(&cwd.join(path)).map_err(|source| TargetError::Repository {
-        word: escape_os(path.as_os_str()),
-        source,
-    })
+    Repository::open(&cwd.join(path))
+        .map_err(|source| TargetError::Repository { word: escape_os(path.as_os_str()), source })
 }
 
 fn is_path(word: &OsStr, path: &Path) -> bool {
     let bytes = word.as_encoded_bytes();
-    bytes.starts_with(b"/")
-        || bytes.starts_with(b".")
-        || bytes.ends_with(b".ebuild")
-        || path.exists()
+    bytes.starts_with(b"/") || bytes.starts_with(b".") || bytes.ends_with(b".ebuild") || path.exists()
 }
 
 /// The path without `.` and `..`; links stay as they are unless a `..` follows one.
@@ -225,10 +174,7 @@ fn clean(path: &Path) -> PathBuf {
     let dots = path.components().any(|part| part == Component::ParentDir);
     match dots.then(|| fs::canonicalize(path)) {
         Some(Ok(real)) => real,
-        _ => path
-            .components()
-            .filter(|part| *part != Component::CurDir)
-            .collect(),
+        _ => path.components().filter(|part| *part != Component::CurDir).collect(),
     }
 }
 
@@ -267,11 +213,7 @@ impl Found<'_> {
         for category in self.categories()? {
             let packages = self.set.repository.packages(&category)?;
             self.problems.extend(packages.problems);
-            for package in packages
-                .items
-                .iter()
-                .filter(|package| name(&category, package))
-            {
+            for package in packages.items.iter().filter(|package| name(&category, package)) {
                 count += self.package(&category, package, &wanted)?;
             }
         }
@@ -296,25 +238,14 @@ impl Found<'_> {
 
     fn add(&mut self, ebuild: EbuildFile) {
         let cpv = ebuild.cpv.clone();
-        self.ebuilds.insert(
-            (
-                cpv.category.clone(),
-                cpv.package.clone(),
-                cpv,
-                ebuild.path.clone(),
-            ),
-            ebuild,
-        );
+        self.ebuilds.insert((cpv.category.clone(), cpv.package.clone(), cpv, ebuild.path.clone()), ebuild);
     }
 
     fn path(&mut self, word: &str, path: &Path) -> Result<usize, TargetError> {
         let names: Vec<&OsStr> = path.iter().collect();
         let names: Option<Vec<&str>> = names.into_iter().map(OsStr::to_str).collect();
         let repository = &self.set.repository;
-        let no_place = || TargetError::NoPlace {
-            word: word.to_owned(),
-            location: repository.location.clone(),
-        };
+        let no_place = || TargetError::NoPlace { word: word.to_owned(), location: repository.location.clone() };
         match names.as_deref().ok_or_else(no_place)? {
             [] => self.everything(|_, _| true, |_| true),
             [category] if self.categories()?.iter().any(|known| known == category) => {
@@ -328,11 +259,7 @@ impl Found<'_> {
             }
             [category, package] if repository.location.join(path).is_dir() => {
                 let count = self.package(category, package, |_| true)?;
-                if count == 0 {
-                    Err(no_place())
-                } else {
-                    Ok(count)
-                }
+                if count == 0 { Err(no_place()) } else { Ok(count) }
             }
             [category, package, file] => {
                 let full = repository.location.join(path);
@@ -342,24 +269,13 @@ impl Found<'_> {
                 if !file.ends_with(".ebuild") || !full.is_file() {
                     return Err(TargetError::NoEbuild(word.to_owned()));
                 }
-                let cpv =
-                    Cpv::from_ebuild(category, package, OsStr::new(file)).map_err(|source| {
-                        TargetError::BadName {
-                            word: word.to_owned(),
-                            source,
-                        }
-                    })?;
+                let cpv = Cpv::from_ebuild(category, package, OsStr::new(file))
+                    .map_err(|source| TargetError::BadName { word: word.to_owned(), source })?;
                 let repository = repository.name.clone();
-                self.add(EbuildFile {
-                    cpv,
-                    path: full,
-                    repository,
-                });
+                self.add(EbuildFile { cpv, path: full, repository });
                 Ok(1)
             }
-            _ if repository.location.join(path).is_file() => {
-                Err(TargetError::NoEbuild(word.to_owned()))
-            }
+            _ if repository.location.join(path).is_file() => Err(TargetError::NoEbuild(word.to_owned())),
             _ => Err(no_place()),
         }
     }
@@ -371,12 +287,8 @@ impl Found<'_> {
             for package in self.set.repository.packages(&category)?.items {
                 if atom.matches_name(&category, &package) {
                     let ebuilds = self.set.repository.ebuilds(&category, &package)?.items;
-                    let versions: Vec<_> = ebuilds
-                        .iter()
-                        .rev()
-                        .take(5)
-                        .map(|ebuild| format!("={}", ebuild.cpv))
-                        .collect();
+                    let versions: Vec<_> =
+                        ebuilds.iter().rev().take(5).map(|ebuild| format!("={}", ebuild.cpv)).collect();
                     if !versions.is_empty() {
                         return Ok(Near(versions));
                     }

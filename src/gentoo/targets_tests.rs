@@ -21,10 +21,7 @@ fn world() -> tempfile::TempDir {
         fs::write(path, "").unwrap();
     }
     for name in ["own", "other"] {
-        for (file, text) in [
-            ("profiles/repo_name", name),
-            ("metadata/layout.conf", "masters ="),
-        ] {
+        for (file, text) in [("profiles/repo_name", name), ("metadata/layout.conf", "masters =")] {
             let path = root.join(name).join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
@@ -36,17 +33,12 @@ fn world() -> tempfile::TempDir {
 fn resolve_at(cwd: &Path, repo: Option<&Path>, words: &[&str]) -> Result<Resolved, TargetError> {
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
     let targets = Targets::parse(&words, cwd, repo)?;
-    let set =
-        RepositorySet::resolve(targets.repository.clone(), &[], &PortageConfig::default()).unwrap();
+    let set = RepositorySet::resolve(targets.repository.clone(), &[], &PortageConfig::default()).unwrap();
     targets.resolve(&set, &|ebuild| Some(ebuild.cpv.pv()[..1].to_owned()))
 }
 
 fn names(resolved: Resolved) -> Vec<String> {
-    resolved
-        .ebuilds
-        .iter()
-        .map(|ebuild| ebuild.cpv.to_string())
-        .collect()
+    resolved.ebuilds.iter().map(|ebuild| ebuild.cpv.to_string()).collect()
 }
 
 const FOO: [&str; 3] = ["a-b/foo-1", "a-b/foo-1.9-r1", "a-b/foo-1.10"];
@@ -66,31 +58,17 @@ fn paths_and_atoms() {
         ("a-b", &["foo"], &FOO),
         ("a-b/foo", &["foo-1.ebuild", "./foo-1.ebuild"], &FOO[..1]),
         ("a-b/foo", &["."], &FOO),
-        (
-            "",
-            &["foo"],
-            &["a-b/foo-1", "a-b/foo-1.9-r1", "a-b/foo-1.10", "c-d/foo-3"],
-        ),
+        ("", &["foo"], &["a-b/foo-1", "a-b/foo-1.9-r1", "a-b/foo-1.10", "c-d/foo-3"]),
         ("", &["=a-b/foo-1.9*"], &FOO[1..2]),
         ("", &["c-d/*", "=foo-1"], &["a-b/foo-1", "c-d/foo-3"]),
         ("", &["foo:3::own"], &["c-d/foo-3"]),
         ("", &["*/*"], &all),
     ] {
-        assert_eq!(
-            names(resolve_at(&own.join(cwd), None, words).unwrap()),
-            expected,
-            "{cwd} {words:?}"
-        );
+        assert_eq!(names(resolve_at(&own.join(cwd), None, words).unwrap()), expected, "{cwd} {words:?}");
     }
-    assert_eq!(
-        names(resolve_at(Path::new("/"), Some(&own), &["=c-d/foo-3"]).unwrap()),
-        ["c-d/foo-3"]
-    );
+    assert_eq!(names(resolve_at(Path::new("/"), Some(&own), &["=c-d/foo-3"]).unwrap()), ["c-d/foo-3"]);
     let absolute = own.join("a-b/foo/foo-1.ebuild");
-    assert_eq!(
-        names(resolve_at(Path::new("/"), None, &[absolute.to_str().unwrap()]).unwrap()),
-        ["a-b/foo-1"]
-    );
+    assert_eq!(names(resolve_at(Path::new("/"), None, &[absolute.to_str().unwrap()]).unwrap()), ["a-b/foo-1"]);
 }
 
 #[test]
@@ -109,10 +87,7 @@ fn a_linked_repository_is_the_same() {
     let real = dir.path().join("own/a-b/foo/foo-1.ebuild");
     let linked = link.join("a-b/foo/foo-1.10.ebuild");
     let words = [linked.to_str().unwrap(), real.to_str().unwrap()];
-    assert_eq!(
-        names(resolve_at(Path::new("/"), None, &words).unwrap()),
-        ["a-b/foo-1", "a-b/foo-1.10"]
-    );
+    assert_eq!(names(resolve_at(Path::new("/"), None, &words).unwrap()), ["a-b/foo-1", "a-b/foo-1.10"]);
 }
 
 #[test]
@@ -120,24 +95,12 @@ fn errors_say_what_is_wrong() {
     let dir = world();
     let own = dir.path().join("own");
     let error = |words: &[&str]| resolve_at(&own, None, words).unwrap_err().to_string();
-    assert_eq!(
-        error(&["fooo"]),
-        "`fooo` matches no ebuild of the repository `own`; there is a-b/foo, c-d/foo"
-    );
-    assert_eq!(
-        error(&["x-y/foobar"]),
-        "`x-y/foobar` matches no ebuild of the repository `own`; there is a-b/foobar"
-    );
-    assert_eq!(
-        error(&["zzzzzz"]),
-        "`zzzzzz` matches no ebuild of the repository `own`"
-    );
+    assert_eq!(error(&["fooo"]), "`fooo` matches no ebuild of the repository `own`; there is a-b/foo, c-d/foo");
+    assert_eq!(error(&["x-y/foobar"]), "`x-y/foobar` matches no ebuild of the repository `own`; there is a-b/foobar");
+    assert_eq!(error(&["zzzzzz"]), "`zzzzzz` matches no ebuild of the repository `own`");
+    assert!(error(&["=a-b/foo-7"]).ends_with("there is =a-b/foo-1.10, =a-b/foo-1.9-r1, =a-b/foo-1"));
     assert!(
-        error(&["=a-b/foo-7"]).ends_with("there is =a-b/foo-1.10, =a-b/foo-1.9-r1, =a-b/foo-1")
-    );
-    assert!(
-        error(&["foo::gentoo"])
-            .starts_with("`foo::gentoo` asks for the repository `gentoo`, but `own` is audited")
+        error(&["foo::gentoo"]).starts_with("`foo::gentoo` asks for the repository `gentoo`, but `own` is audited")
     );
     assert!(error(&["../other", "."]).contains("lies in the repository"));
     assert!(error(&["a-b/foo", "../other/a-b/zoo"]).ends_with("audit one repository at a time"));
@@ -150,11 +113,6 @@ fn errors_say_what_is_wrong() {
     fs::create_dir_all(own.join("nested/profiles")).unwrap();
     fs::write(own.join("nested/profiles/repo_name"), "nested").unwrap();
     assert!(error(&["a-b/foo", "nested"]).ends_with("audit one repository at a time"));
-    let outside = resolve_at(Path::new("/proc"), None, &["foo"])
-        .unwrap_err()
-        .to_string();
-    assert!(
-        outside.starts_with("/proc: neither this directory") && outside.ends_with("--repo PATH"),
-        "{outside}"
-    );
+    let outside = resolve_at(Path::new("/proc"), None, &["foo"]).unwrap_err().to_string();
+    assert!(outside.starts_with("/proc: neither this directory") && outside.ends_with("--repo PATH"), "{outside}");
 }

@@ -28,10 +28,7 @@ const MAX_SIZE: u64 = 64 << 20;
 /// The bytes of a file, `None` where there is no such file or something else in its place (a directory, a
 /// pipe, a device). A file of more than 64 MiB is an error.
 pub fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
-    let wrap = |source| ReadError {
-        path: path.to_owned(),
-        source,
-    };
+    let wrap = |source| ReadError { path: path.to_owned(), source };
     // asked before it is opened: opening a pipe waits for a writer
     match fs::metadata(path) {
         Ok(meta) if !meta.is_file() => return Ok(None),
@@ -43,14 +40,7 @@ pub fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
     }
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(None)
-        }
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(wrap(error)),
     }
 }
@@ -74,11 +64,7 @@ pub fn lines(path: &Path) -> Result<Vec<Line>, ReadError> {
         for (index, line) in text.lines().enumerate() {
             let said = strip_remark(line);
             if !said.is_empty() {
-                out.push(Line {
-                    path: file.clone(),
-                    number: index + 1,
-                    text: said,
-                });
+                out.push(Line { path: file.clone(), number: index + 1, text: said });
             }
         }
     }
@@ -87,10 +73,7 @@ pub fn lines(path: &Path) -> Result<Vec<Line>, ReadError> {
 
 /// The words of a line up to the first that begins with `#`, one blank between them.
 fn strip_remark(line: &str) -> String {
-    let words: Vec<&str> = line
-        .split_whitespace()
-        .take_while(|word| !word.starts_with('#'))
-        .collect();
+    let words: Vec<&str> = line.split_whitespace().take_while(|word| !word.starts_with('#')).collect();
     words.join(" ")
 }
 
@@ -122,18 +105,10 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
 
 /// The names in a directory, sorted by their bytes; none where there is no directory.
 pub fn sorted_names(dir: &Path) -> Result<Vec<std::ffi::OsString>, ReadError> {
-    let wrap = |source| ReadError {
-        path: dir.to_owned(),
-        source,
-    };
+    let wrap = |source| ReadError { path: dir.to_owned(), source };
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(Vec::new());
         }
         Err(error) => return Err(wrap(error)),
@@ -169,27 +144,12 @@ mod tests {
     fn nothing_but_files_of_a_sane_size_is_read() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            &pipe,
-            rustix::fs::FileType::Fifo,
-            0o600.into(),
-            0,
-        )
-        .unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         assert!(read_bytes(&pipe).unwrap().is_none() && lines(&pipe).unwrap().is_empty());
         assert!(read_bytes(dir.path()).unwrap().is_none());
         let big = dir.path().join("big");
-        fs::File::create(&big)
-            .unwrap()
-            .set_len(MAX_SIZE + 1)
-            .unwrap();
-        assert!(
-            read_bytes(&big)
-                .unwrap_err()
-                .to_string()
-                .ends_with("big: can't be read: larger than 64 MiB")
-        );
+        fs::File::create(&big).unwrap().set_len(MAX_SIZE + 1).unwrap();
+        assert!(read_bytes(&big).unwrap_err().to_string().ends_with("big: can't be read: larger than 64 MiB"));
     }
 
     #[test]

@@ -14,24 +14,11 @@ pub enum VarFileError {
     #[error("{}:{line}: a quotation mark is never closed", path.display())]
     Unclosed { path: PathBuf, line: usize },
     #[error("{}:{line}: expected `=` after `{key}`, found {found}", path.display())]
-    NoEquals {
-        path: PathBuf,
-        line: usize,
-        key: String,
-        found: String,
-    },
+    NoEquals { path: PathBuf, line: usize, key: String, found: String },
     #[error("{}:{line}: `{key}` is no variable's name", path.display())]
-    BadName {
-        path: PathBuf,
-        line: usize,
-        key: String,
-    },
+    BadName { path: PathBuf, line: usize, key: String },
     #[error("{}:{line}: the sourced file {} is not there", path.display(), file.display())]
-    NoSource {
-        path: PathBuf,
-        line: usize,
-        file: PathBuf,
-    },
+    NoSource { path: PathBuf, line: usize, file: PathBuf },
     #[error("{}:{line}: files source each other without end", path.display())]
     Endless { path: PathBuf, line: usize },
     #[error(transparent)]
@@ -45,11 +32,7 @@ pub type Variables = BTreeMap<String, String>;
 ///
 /// `known` are the values that `${NAME}` stands for; it learns what the file sets. With `sourcing`
 /// (make.conf) `source FILE` is followed. `None` where there is no such file.
-pub fn read(
-    path: &Path,
-    known: &mut Variables,
-    sourcing: bool,
-) -> Result<Option<Variables>, VarFileError> {
+pub fn read(path: &Path, known: &mut Variables, sourcing: bool) -> Result<Option<Variables>, VarFileError> {
     let files = text::files(path)?;
     if files.is_empty() {
         return Ok(None);
@@ -81,14 +64,8 @@ fn parse_into(
     set: &mut Variables,
 ) -> Result<(), VarFileError> {
     let owned = || path.to_owned();
-    let mut lexer = Lexer {
-        rest: text,
-        line: 1,
-    };
-    let unclosed = |line| VarFileError::Unclosed {
-        path: owned(),
-        line,
-    };
+    let mut lexer = Lexer { rest: text, line: 1 };
+    let unclosed = |line| VarFileError::Unclosed { path: owned(), line };
     loop {
         let Some(mut key) = lexer.token().map_err(unclosed)? else {
             return Ok(());
@@ -102,10 +79,7 @@ fn parse_into(
         let line = lexer.line;
         if sourcing && key == "source" {
             if depth >= MAX_SOURCES {
-                return Err(VarFileError::Endless {
-                    path: owned(),
-                    line,
-                });
+                return Err(VarFileError::Endless { path: owned(), line });
             }
             let name = lexer.token().map_err(unclosed)?.unwrap_or_default();
             let name = expand(&name, known);
@@ -113,11 +87,7 @@ fn parse_into(
             match text::read(&file)? {
                 Some(text) => parse_into(&text, &file, known, true, depth + 1, set)?,
                 None => {
-                    return Err(VarFileError::NoSource {
-                        path: owned(),
-                        line,
-                        file,
-                    });
+                    return Err(VarFileError::NoSource { path: owned(), line, file });
                 }
             }
             continue;
@@ -125,14 +95,8 @@ fn parse_into(
         match lexer.token().map_err(unclosed)? {
             Some(equals) if equals == "=" => {}
             other => {
-                let found =
-                    other.map_or("the end of the file".to_owned(), |word| format!("`{word}`"));
-                return Err(VarFileError::NoEquals {
-                    path: owned(),
-                    line,
-                    key,
-                    found,
-                });
+                let found = other.map_or("the end of the file".to_owned(), |word| format!("`{word}`"));
+                return Err(VarFileError::NoEquals { path: owned(), line, key, found });
             }
         }
         let value = match lexer.line_ends() {
@@ -141,11 +105,7 @@ fn parse_into(
             false => lexer.token().map_err(unclosed)?.unwrap_or_default(),
         };
         if !is_name(&key) {
-            return Err(VarFileError::BadName {
-                path: owned(),
-                line,
-                key,
-            });
+            return Err(VarFileError::BadName { path: owned(), line, key });
         }
         let value = expand(&value, known);
         known.insert(key.clone(), value.clone());
@@ -290,16 +250,9 @@ pub fn expand(value: &str, known: &Variables) -> String {
             '$' => {
                 let braced = rest.starts_with('{');
                 let inner = if braced { &rest[1..] } else { rest };
-                let length = inner
-                    .bytes()
-                    .take_while(|b| b.is_ascii_alphanumeric() || *b == b'_')
-                    .count();
+                let length = inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
                 let (name, after) = inner.split_at(length);
-                let after = if braced {
-                    after.strip_prefix('}')
-                } else {
-                    Some(after)
-                };
+                let after = if braced { after.strip_prefix('}') } else { Some(after) };
                 match after {
                     Some(after) if length > 0 => {
                         out.push_str(known.get(name).map_or("", String::as_str));
@@ -339,32 +292,14 @@ mod tests {
     #[test]
     fn an_empty_value_ends_with_its_line() {
         let set = vars("A=\nB=\"\" # x\nC= # y\nD=1");
-        assert_eq!(
-            (
-                set["A"].as_str(),
-                set["B"].as_str(),
-                set["C"].as_str(),
-                set["D"].as_str()
-            ),
-            ("", "", "", "1")
-        );
+        assert_eq!((set["A"].as_str(), set["B"].as_str(), set["C"].as_str(), set["D"].as_str()), ("", "", "", "1"));
     }
 
     #[test]
     fn errors_name_file_and_line() {
-        let error = |text: &str| {
-            parse(text, Path::new("f"), &mut Variables::new())
-                .unwrap_err()
-                .to_string()
-        };
-        assert_eq!(
-            error("A=1\nB=\"x\n\n"),
-            "f:2: a quotation mark is never closed"
-        );
-        assert_eq!(
-            error("A=1\nB 2\n"),
-            "f:2: expected `=` after `B`, found `2`"
-        );
+        let error = |text: &str| parse(text, Path::new("f"), &mut Variables::new()).unwrap_err().to_string();
+        assert_eq!(error("A=1\nB=\"x\n\n"), "f:2: a quotation mark is never closed");
+        assert_eq!(error("A=1\nB 2\n"), "f:2: expected `=` after `B`, found `2`");
         assert_eq!(error("1A=1\n"), "f:1: `1A` is no variable's name");
     }
 
@@ -377,15 +312,9 @@ mod tests {
         let set = read(&main, &mut Variables::new(), true).unwrap().unwrap();
         assert_eq!(set["USE"], "a b");
         std::fs::write(dir.path().join("more.conf"), "source make.conf\n").unwrap();
-        assert!(matches!(
-            read(&main, &mut Variables::new(), true),
-            Err(VarFileError::Endless { .. })
-        ));
+        assert!(matches!(read(&main, &mut Variables::new(), true), Err(VarFileError::Endless { .. })));
         std::fs::remove_file(dir.path().join("more.conf")).unwrap();
-        assert!(matches!(
-            read(&main, &mut Variables::new(), true),
-            Err(VarFileError::NoSource { .. })
-        ));
+        assert!(matches!(read(&main, &mut Variables::new(), true), Err(VarFileError::NoSource { .. })));
     }
 
     #[test]
@@ -393,15 +322,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("1"), "A=1\nB=1\n").unwrap();
         std::fs::write(dir.path().join("2"), "A=\"$A 2\"\n").unwrap();
-        let set = read(dir.path(), &mut Variables::new(), true)
-            .unwrap()
-            .unwrap();
+        let set = read(dir.path(), &mut Variables::new(), true).unwrap().unwrap();
         assert_eq!((set["A"].as_str(), set["B"].as_str()), ("1 2", "1"));
-        assert!(
-            read(&dir.path().join("x"), &mut Variables::new(), true)
-                .unwrap()
-                .is_none()
-        );
+        assert!(read(&dir.path().join("x"), &mut Variables::new(), true).unwrap().is_none());
     }
 
     proptest! {

@@ -20,13 +20,8 @@ enum Suffix {
     P,
 }
 
-const SUFFIXES: [(&str, Suffix); 5] = [
-    ("alpha", Suffix::Alpha),
-    ("beta", Suffix::Beta),
-    ("pre", Suffix::Pre),
-    ("rc", Suffix::Rc),
-    ("p", Suffix::P),
-];
+const SUFFIXES: [(&str, Suffix); 5] =
+    [("alpha", Suffix::Alpha), ("beta", Suffix::Beta), ("pre", Suffix::Pre), ("rc", Suffix::Rc), ("p", Suffix::P)];
 
 /// A version with its revision, as `1.2b_rc3-r4`.
 ///
@@ -69,9 +64,7 @@ impl Version {
 
     /// Whether it is written like the version of a live ebuild: a number of four or more nines and nothing else (`9999`, `1.2.9999`).
     pub fn looks_live(&self) -> bool {
-        self.numbers
-            .iter()
-            .any(|number| number.len() >= 4 && number.bytes().all(|digit| digit == b'9'))
+        self.numbers.iter().any(|number| number.len() >= 4 && number.bytes().all(|digit| digit == b'9'))
     }
 
     /// Compares all but the revision: what the operator `~` asks.
@@ -125,14 +118,7 @@ fn parse(text: &str) -> Option<Version> {
         rest = after;
         revision = digits(&mut rest)?;
     }
-    rest.is_empty().then(|| Version {
-        text: text.to_owned(),
-        numbers,
-        letter,
-        suffixes,
-        revision,
-        revision_at,
-    })
+    rest.is_empty().then(|| Version { text: text.to_owned(), numbers, letter, suffixes, revision, revision_at })
 }
 
 fn digits(rest: &mut &str) -> Option<String> {
@@ -158,10 +144,7 @@ fn compare_numbers(a: &[String], b: &[String]) -> Ordering {
             compare_integers(a, b)
         }
     });
-    std::iter::once(first)
-        .chain(rest)
-        .find(|order| order.is_ne())
-        .unwrap_or_else(|| a.len().cmp(&b.len()))
+    std::iter::once(first).chain(rest).find(|order| order.is_ne()).unwrap_or_else(|| a.len().cmp(&b.len()))
 }
 
 /// Algorithms 3.5 and 3.6.
@@ -178,8 +161,7 @@ fn compare_suffixes(a: &[(Suffix, String)], b: &[(Suffix, String)]) -> Ordering 
 
 impl Ord for Version {
     fn cmp(&self, other: &Version) -> Ordering {
-        self.cmp_without_revision(other)
-            .then_with(|| compare_integers(&self.revision, &other.revision))
+        self.cmp_without_revision(other).then_with(|| compare_integers(&self.revision, &other.revision))
     }
 }
 

@@ -1,6 +1,6 @@
 //! How reports name the files of a job.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::job::JobDir;
 use crate::escape::escape_path;
@@ -21,6 +21,21 @@ impl Names {
     /// The path below WORKDIR; none outside of it.
     pub fn below_work<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         path.strip_prefix(&self.work).ok()
+    }
+
+    /// The path without `.` and `..`, by its words alone.
+    pub fn normal(&self, path: &Path) -> PathBuf {
+        let mut out = PathBuf::new();
+        for part in path.components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    out.pop();
+                }
+                part => out.push(part),
+            }
+        }
+        out
     }
 
     /// Relative to WORKDIR; outside of it with `${T}`, `${HOME}` or `/` at its head.

@@ -82,18 +82,12 @@ impl DistfileStore {
     }
 
     /// The path of a good copy of each file, fetched where there is none; the answers stand in the order of the files.
-    pub fn obtain_all(
-        &self,
-        files: &[Distfile],
-        progress: &dyn Progress,
-    ) -> Vec<Result<PathBuf, DistfileError>> {
+    pub fn obtain_all(&self, files: &[Distfile], progress: &dyn Progress) -> Vec<Result<PathBuf, DistfileError>> {
         let jobs = self.fetcher.as_ref().map_or(1, Fetcher::jobs);
         let answers: Vec<_> = files.iter().map(|_| Mutex::new(None)).collect();
         let next = AtomicUsize::new(0);
         let work = || {
-            while let Some(at) =
-                Some(next.fetch_add(1, Ordering::Relaxed)).filter(|i| *i < files.len())
-            {
+            while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|i| *i < files.len()) {
                 let answer = self.obtain(&files[at], progress);
                 if let Ok(mut slot) = answers[at].lock() {
                     *slot = Some(answer);
@@ -110,34 +104,21 @@ impl DistfileStore {
         answers
             .into_iter()
             .zip(files)
-            .map(|(slot, file)| {
-                slot.into_inner()
-                    .ok()
-                    .flatten()
-                    .unwrap_or_else(|| self.obtain(file, progress))
-            })
+            .map(|(slot, file)| slot.into_inner().ok().flatten().unwrap_or_else(|| self.obtain(file, progress)))
             .collect()
     }
 
     /// The path of a good copy of a file, fetched where there is none.
     ///
     /// A file of the wrong digest is never deleted, and replaced only by a fresh one that is right.
-    pub fn obtain(
-        &self,
-        file: &Distfile,
-        progress: &dyn Progress,
-    ) -> Result<PathBuf, DistfileError> {
-        let bad_digest = |why: String| DistfileError::BadDigest {
-            name: file.name.clone(),
-            why,
-        };
+    pub fn obtain(&self, file: &Distfile, progress: &dyn Progress) -> Result<PathBuf, DistfileError> {
+        let bad_digest = |why: String| DistfileError::BadDigest { name: file.name.clone(), why };
         if matches!(&file.name[..], "" | "." | "..") || file.name.contains(['/', '\0']) {
             return Err(self.fetch_failed(file, "is no name for a file".into(), Vec::new()));
         }
         if !file.in_manifest() && !self.allow_unverified {
             return Err(bad_digest(
-                "the Manifest has no DIST line for it (--allow-unverified takes it as it is)"
-                    .into(),
+                "the Manifest has no DIST line for it (--allow-unverified takes it as it is)".into(),
             ));
         }
         let found = self.find(file);
@@ -148,10 +129,7 @@ impl DistfileStore {
         };
         let attempts = match &self.fetcher {
             Some(fetcher) if !file.restrict_fetch && !file.uris.is_empty() => {
-                match self
-                    .writable_dir()
-                    .and_then(|dir| fetcher.fetch(file, &dir, progress))
-                {
+                match self.writable_dir().and_then(|dir| fetcher.fetch(file, &dir, progress)) {
                     Ok(path) => {
                         self.remember(&path, file);
                         return Ok(path);
@@ -172,9 +150,7 @@ impl DistfileStore {
 
     fn find(&self, file: &Distfile) -> Found {
         let mut found = Found::Nowhere;
-        let dirs = std::iter::once(&self.distdir)
-            .chain(&self.ro_distdirs)
-            .chain(std::iter::once(&self.fallback_dir));
+        let dirs = std::iter::once(&self.distdir).chain(&self.ro_distdirs).chain(std::iter::once(&self.fallback_dir));
         for dir in dirs {
             let path = dir.join(&file.name);
             if !path.is_file() {
@@ -227,10 +203,7 @@ impl DistfileStore {
     fn missing(&self, file: &Distfile, attempts: Vec<String>) -> DistfileError {
         let because = match (attempts.last(), &self.fetcher) {
             (Some(last), _) if attempts.len() > 1 => {
-                format!(
-                    " and none of {} URIs gave it (the last, {last})",
-                    attempts.len()
-                )
+                format!(" and none of {} URIs gave it (the last, {last})", attempts.len())
             }
             (Some(last), _) => format!(" and could not be fetched ({last})"),
             (None, _) if file.restrict_fetch => " and must be fetched by hand".to_owned(),
@@ -238,19 +211,12 @@ impl DistfileStore {
             (None, Some(_)) => " and has no URI to fetch it from".to_owned(),
         };
         let place = self.distdir.join(&file.name);
-        let why = format!(
-            "is not in DISTDIR{because}; put it there: {}",
-            place.display()
-        );
+        let why = format!("is not in DISTDIR{because}; put it there: {}", place.display());
         self.fetch_failed(file, why, attempts)
     }
 
     fn fetch_failed(&self, file: &Distfile, why: String, attempts: Vec<String>) -> DistfileError {
-        DistfileError::FetchFailed {
-            name: file.name.clone(),
-            why: why.replace(['\n', '\r'], " "),
-            attempts,
-        }
+        DistfileError::FetchFailed { name: file.name.clone(), why: why.replace(['\n', '\r'], " "), attempts }
     }
 }
 
@@ -268,11 +234,7 @@ impl Seen {
             size: meta.size(),
             modified: (meta.mtime(), meta.mtime_nsec()),
             changed: (meta.ctime(), meta.ctime_nsec()),
-            hashes: file
-                .hashes
-                .iter()
-                .map(|(k, v)| (k.clone(), v.clone()))
-                .collect(),
+            hashes: file.hashes.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
         })
     }
 }

@@ -7,12 +7,7 @@ use super::Distfile;
 
 /// A distfile with a true DIST line.
 pub(super) fn distfile(name: &str, data: &[u8]) -> Distfile {
-    let hex = |digest: &[u8]| {
-        digest
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect::<String>()
-    };
+    let hex = |digest: &[u8]| digest.iter().map(|b| format!("{b:02x}")).collect::<String>();
     Distfile {
         name: name.into(),
         size: data.len() as u64,

@@ -123,11 +123,7 @@ enum Hasher {
 
 impl Hasher {
     fn all() -> [Hasher; 3] {
-        [
-            Hasher::Blake2b(Box::default()),
-            Hasher::Sha512(Box::default()),
-            Hasher::Sha256(Box::default()),
-        ]
+        [Hasher::Blake2b(Box::default()), Hasher::Sha512(Box::default()), Hasher::Sha256(Box::default())]
     }
 
     fn name(&self) -> &'static str {
@@ -184,13 +180,11 @@ fn hash_on_threads(file: &mut File, hashers: &mut [Hasher]) -> io::Result<u64> {
         let mut senders = Vec::new();
         for hasher in rest {
             let (sender, receiver) = sync_channel::<Arc<Vec<u8>>>(AHEAD);
-            thread::Builder::new()
-                .name(hasher.name().into())
-                .spawn_scoped(scope, move || {
-                    while let Ok(chunk) = receiver.recv() {
-                        hasher.update(&chunk);
-                    }
-                })?;
+            thread::Builder::new().name(hasher.name().into()).spawn_scoped(scope, move || {
+                while let Ok(chunk) = receiver.recv() {
+                    hasher.update(&chunk);
+                }
+            })?;
             senders.push(sender);
         }
         // A chunk is used again when every thread has let go of it.

@@ -24,14 +24,7 @@ pub fn unified(path: &str, before: &[u8], after: &[u8]) -> Option<String> {
     let mut out = Vec::new();
     let head = (format!("a/{path}"), format!("b/{path}"));
     diff.unified_diff().context_radius(3).header(&head.0, &head.1).to_writer(&mut out).ok()?;
-    let mut text = String::with_capacity(out.len());
-    for chunk in out.utf8_chunks() {
-        text.push_str(chunk.valid());
-        for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    Some(text)
+    Some(crate::escape::show(&out))
 }
 
 #[cfg(test)]

@@ -18,20 +18,12 @@ pub enum ProfileError {
     #[error("{}: names no parent; remove the file or write one into it", .0.display())]
     EmptyParent(PathBuf),
     #[error("{}:{line}: the parent profile `{parent}` is not there", path.display())]
-    NoParent {
-        path: PathBuf,
-        line: usize,
-        parent: String,
-    },
+    NoParent { path: PathBuf, line: usize, parent: String },
     #[error(
         "{}:{line}: `{parent}` lies in a repository that is not known; say where it is with --repository NAME=PATH",
         path.display()
     )]
-    NoRepository {
-        path: PathBuf,
-        line: usize,
-        parent: String,
-    },
+    NoRepository { path: PathBuf, line: usize, parent: String },
     #[error("{}: is a parent of itself", .0.display())]
     Loop(PathBuf),
     #[error("{}: the profile is made of more than {MAX_NODES} directories", .0.display())]
@@ -64,9 +56,7 @@ pub enum ProfileSource {
 impl fmt::Display for ProfileSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ProfileSource::Given(path)
-            | ProfileSource::Machine(path)
-            | ProfileSource::Repository(path) => {
+            ProfileSource::Given(path) | ProfileSource::Machine(path) | ProfileSource::Repository(path) => {
                 write!(f, "{}", crate::escape::escape_path(path))
             }
             ProfileSource::BuiltIn => f.write_str("built-in amd64 values"),
@@ -100,19 +90,10 @@ impl Profile {
         let source = match given {
             Some(path) => ProfileSource::Given(path.to_owned()),
             None => {
-                let machine =
-                    ["etc/portage/make.profile", "etc/make.profile"].map(|path| root.join(path));
-                let usual = set
-                    .all()
-                    .map(|repository| repository.location.join("profiles").join(USUAL));
-                let machine = machine
-                    .into_iter()
-                    .find(|path| path.is_dir())
-                    .map(ProfileSource::Machine);
-                let usual = usual
-                    .into_iter()
-                    .find(|path| path.is_dir())
-                    .map(ProfileSource::Repository);
+                let machine = ["etc/portage/make.profile", "etc/make.profile"].map(|path| root.join(path));
+                let usual = set.all().map(|repository| repository.location.join("profiles").join(USUAL));
+                let machine = machine.into_iter().find(|path| path.is_dir()).map(ProfileSource::Machine);
+                let usual = usual.into_iter().find(|path| path.is_dir()).map(ProfileSource::Repository);
                 machine.or(usual).unwrap_or(ProfileSource::BuiltIn)
             }
         };
@@ -126,23 +107,13 @@ impl Profile {
         config: &PortageConfig,
     ) -> Result<Profile, ProfileError> {
         let mut known = config.globals().clone();
-        let mut profile = Profile {
-            source,
-            nodes: Vec::new(),
-            repositories: Vec::new(),
-        };
+        let mut profile = Profile { source, nodes: Vec::new(), repositories: Vec::new() };
         match &profile.source {
             ProfileSource::BuiltIn => profile.nodes.push(Node {
-                make_defaults: varfile::parse(
-                    BUILT_IN,
-                    Path::new("builtin.make.defaults"),
-                    &mut known,
-                )?,
+                make_defaults: varfile::parse(BUILT_IN, Path::new("builtin.make.defaults"), &mut known)?,
                 ..Node::default()
             }),
-            ProfileSource::Given(path)
-            | ProfileSource::Machine(path)
-            | ProfileSource::Repository(path) => {
+            ProfileSource::Given(path) | ProfileSource::Machine(path) | ProfileSource::Repository(path) => {
                 for (dir, eapi) in directories(path, set)? {
                     profile.nodes.push(Node::read(&dir, &eapi, &mut known)?);
                 }
@@ -158,9 +129,7 @@ impl Profile {
         for repository in set.all() {
             let dir = repository.location.join("profiles");
             let mut known = config.globals().clone();
-            profile
-                .repositories
-                .push(Node::read(&dir, &repository.eapi, &mut known)?);
+            profile.repositories.push(Node::read(&dir, &repository.eapi, &mut known)?);
         }
         Ok(profile)
     }
@@ -185,11 +154,7 @@ fn directories(path: &Path, set: &RepositorySet) -> Result<Vec<(PathBuf, String)
         if parents.is_empty() && file.exists() {
             return Err(ProfileError::EmptyParent(file));
         }
-        Ok(Open {
-            home: home(&dir),
-            dir,
-            parents: parents.into_iter(),
-        })
+        Ok(Open { home: home(&dir), dir, parents: parents.into_iter() })
     };
     let first = path.canonicalize().ok().filter(|dir| dir.is_dir());
     let first = first.ok_or_else(|| ProfileError::NoDirectory(path.to_owned()))?;
@@ -198,10 +163,7 @@ fn directories(path: &Path, set: &RepositorySet) -> Result<Vec<(PathBuf, String)
     let mut opened = 1;
     while let Some(top) = stack.last_mut() {
         let Some(line) = top.parents.next() else {
-            let eapi = top
-                .home
-                .as_ref()
-                .and_then(|home| home.layout.profile_eapi.clone());
+            let eapi = top.home.as_ref().and_then(|home| home.layout.profile_eapi.clone());
             out.push((top.dir.clone(), eapi.unwrap_or_else(|| "0".to_owned())));
             stack.pop();
             continue;
@@ -220,25 +182,16 @@ fn directories(path: &Path, set: &RepositorySet) -> Result<Vec<(PathBuf, String)
 }
 
 /// The directory that a line of `parent` means: a path, or `repository:path` and `:path` below a repository's `profiles`.
-fn parent_of(
-    dir: &Path,
-    home: Option<&Repository>,
-    line: &Line,
-    set: &RepositorySet,
-) -> Result<PathBuf, ProfileError> {
+fn parent_of(dir: &Path, home: Option<&Repository>, line: &Line, set: &RepositorySet) -> Result<PathBuf, ProfileError> {
     let path = match line.text.split_once(':') {
         None => dir.join(&line.text),
         Some((name, rest)) => {
-            let own = home
-                .filter(|home| name.is_empty() || home.name == name)
-                .map(|home| home.location.as_path());
-            let location =
-                own.or_else(|| set.location(name))
-                    .ok_or_else(|| ProfileError::NoRepository {
-                        path: line.path.clone(),
-                        line: line.number,
-                        parent: line.text.clone(),
-                    })?;
+            let own = home.filter(|home| name.is_empty() || home.name == name).map(|home| home.location.as_path());
+            let location = own.or_else(|| set.location(name)).ok_or_else(|| ProfileError::NoRepository {
+                path: line.path.clone(),
+                line: line.number,
+                parent: line.text.clone(),
+            })?;
             location.join("profiles").join(rest)
         }
     };

@@ -11,11 +11,7 @@ fn write(root: &Path, path: &str, text: &str) {
 fn set(root: &Path) -> RepositorySet {
     for (name, masters) in [("gentoo", ""), ("own", "gentoo")] {
         write(root, &format!("{name}/profiles/repo_name"), name);
-        write(
-            root,
-            &format!("{name}/metadata/layout.conf"),
-            &format!("masters = {masters}\n"),
-        );
+        write(root, &format!("{name}/metadata/layout.conf"), &format!("masters = {masters}\n"));
     }
     let own = Repository::open(&root.join("own")).unwrap();
     RepositorySet::resolve(own, &[], &PortageConfig::default()).unwrap()
@@ -23,19 +19,11 @@ fn set(root: &Path) -> RepositorySet {
 
 fn choose(root: &Path, given: Option<&str>) -> Result<Profile, ProfileError> {
     let given = given.map(|path| root.join(path));
-    Profile::choose(
-        given.as_deref(),
-        &root.join("machine"),
-        &set(root),
-        &PortageConfig::default(),
-    )
+    Profile::choose(given.as_deref(), &root.join("machine"), &set(root), &PortageConfig::default())
 }
 
 fn names(profile: &Profile) -> Vec<&str> {
-    profile
-        .directories()
-        .map(|dir| dir.file_name().unwrap().to_str().unwrap())
-        .collect()
+    profile.directories().map(|dir| dir.file_name().unwrap().to_str().unwrap()).collect()
 }
 
 #[test]
@@ -46,10 +34,7 @@ fn parents_come_first_and_each_time() {
     write(root, "gentoo/profiles/a/parent", "../base\n");
     write(root, "gentoo/profiles/b/parent", "# x\n:base\n");
     write(root, "own/profiles/top/parent", "gentoo:a\ngentoo:b\n");
-    assert_eq!(
-        names(&choose(root, Some("own/profiles/top")).unwrap()),
-        ["base", "a", "base", "b", "top"]
-    );
+    assert_eq!(names(&choose(root, Some("own/profiles/top")).unwrap()), ["base", "a", "base", "b", "top"]);
 }
 
 #[test]
@@ -57,21 +42,13 @@ fn errors_name_the_place() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path();
     let error = |path: &str| choose(root, Some(path)).unwrap_err().to_string();
-    assert!(
-        error("own/profiles/none").ends_with("own/profiles/none: is no directory, so no profile")
-    );
+    assert!(error("own/profiles/none").ends_with("own/profiles/none: is no directory, so no profile"));
     write(root, "own/profiles/empty/parent", "# nothing\n");
     assert!(error("own/profiles/empty").contains("empty/parent: names no parent"));
     write(root, "own/profiles/gone/parent", "\n../nowhere\n");
-    assert!(
-        error("own/profiles/gone")
-            .contains("gone/parent:2: the parent profile `../nowhere` is not there")
-    );
+    assert!(error("own/profiles/gone").contains("gone/parent:2: the parent profile `../nowhere` is not there"));
     write(root, "own/profiles/far/parent", "guru:x\n");
-    assert!(
-        error("own/profiles/far")
-            .contains("far/parent:1: `guru:x` lies in a repository that is not known")
-    );
+    assert!(error("own/profiles/far").contains("far/parent:1: `guru:x` lies in a repository that is not known"));
     write(root, "own/profiles/loop/parent", "../loop\n");
     assert!(error("own/profiles/loop").contains("is a parent of itself"));
     write(root, "own/profiles/bad/make.defaults", "A=\"\n");
@@ -82,17 +59,10 @@ fn errors_name_the_place() {
 fn a_diamond_of_diamonds_ends() {
     let dir = tempfile::tempdir().unwrap();
     for level in 0..40 {
-        write(
-            dir.path(),
-            &format!("own/profiles/{level}/parent"),
-            &format!("../{0}\n../{0}\n", level + 1),
-        );
+        write(dir.path(), &format!("own/profiles/{level}/parent"), &format!("../{0}\n../{0}\n", level + 1));
     }
     write(dir.path(), "own/profiles/40/use.mask", "");
-    assert!(matches!(
-        choose(dir.path(), Some("own/profiles/0")),
-        Err(ProfileError::TooMany(_))
-    ));
+    assert!(matches!(choose(dir.path(), Some("own/profiles/0")), Err(ProfileError::TooMany(_))));
 }
 
 #[test]
@@ -104,11 +74,7 @@ fn the_choice() {
     assert!(
         matches!(choose(root, None).unwrap().source, ProfileSource::Repository(path) if path.starts_with(root.join("own")))
     );
-    write(
-        root,
-        "gentoo/profiles/default/linux/amd64/23.0/use.mask",
-        "",
-    );
+    write(root, "gentoo/profiles/default/linux/amd64/23.0/use.mask", "");
     assert!(
         matches!(choose(root, None).unwrap().source, ProfileSource::Repository(path) if path.starts_with(root.join("gentoo")))
     );

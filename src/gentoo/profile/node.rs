@@ -45,18 +45,13 @@ pub(super) struct Asked<'a> {
 
 impl Node {
     /// Reads a directory. `known` are the variables of the directories before it and learns this one's.
-    pub fn read(
-        dir: &Path,
-        default_eapi: &str,
-        known: &mut Variables,
-    ) -> Result<Node, VarFileError> {
+    pub fn read(dir: &Path, default_eapi: &str, known: &mut Variables) -> Result<Node, VarFileError> {
         let eapi = text::first_line(&dir.join("eapi"))?.unwrap_or_else(|| default_eapi.to_owned());
         // an EAPI that is no number is newer than these
         let has = |since: u32| eapi.parse::<u32>().map_or(true, |eapi| eapi >= since);
         // USE="${USE} …" at the top of a file must not repeat the flags of its parents (Portage)
         known.remove("USE");
-        let make_defaults =
-            varfile::read(&dir.join("make.defaults"), known, false)?.unwrap_or_default();
+        let make_defaults = varfile::read(&dir.join("make.defaults"), known, false)?.unwrap_or_default();
         let lists = |kind: &str| -> Result<FlagLists, ReadError> {
             let (always, stable, since) = match kind {
                 "" => (None, "use.stable".to_owned(), 9),
@@ -64,11 +59,7 @@ impl Node {
             };
             Ok(FlagLists {
                 always: always.map_or(Ok(Vec::new()), |name| flags(&dir.join(name)))?,
-                stable: if has(since) {
-                    flags(&dir.join(&stable))?
-                } else {
-                    Vec::new()
-                },
+                stable: if has(since) { flags(&dir.join(&stable))? } else { Vec::new() },
                 package: PackageFlags::read(&dir.join(format!("package.use{kind}")))?,
                 package_stable: match has(since) {
                     true => PackageFlags::read(&dir.join(format!("package.{stable}")))?,
@@ -88,11 +79,7 @@ impl Node {
 
 fn flags(path: &Path) -> Result<Vec<String>, ReadError> {
     let lines = text::lines(path)?;
-    Ok(lines
-        .iter()
-        .flat_map(|line| line.text.split(' '))
-        .map(str::to_owned)
-        .collect())
+    Ok(lines.iter().flat_map(|line| line.text.split(' ')).map(str::to_owned).collect())
 }
 
 impl FlagLists {
@@ -137,18 +124,13 @@ impl PackageFlags {
         let Some(entries) = self.0.get(&asked.cpv.cp()) else {
             return Vec::new();
         };
-        let matches =
-            |atom: &TargetAtom| atom.matches(asked.cpv, Some(asked.slot), asked.repository);
+        let matches = |atom: &TargetAtom| atom.matches(asked.cpv, Some(asked.slot), asked.repository);
         let mut left: Vec<_> = entries.iter().filter(|(atom, _)| matches(atom)).collect();
         let mut ordered = Vec::new();
         while !left.is_empty() {
             ordered.push(left.remove(best(&left, asked.cpv)));
         }
-        ordered
-            .into_iter()
-            .rev()
-            .flat_map(|(_, flags)| flags.iter().map(String::as_str))
-            .collect()
+        ordered.into_iter().rev().flat_map(|(_, flags)| flags.iter().map(String::as_str)).collect()
     }
 }
 
@@ -157,9 +139,7 @@ fn best(atoms: &[&(TargetAtom, Vec<String>)], cpv: &Cpv) -> usize {
     let mut best = 0;
     for (index, (atom, _)) in atoms.iter().enumerate().skip(1) {
         let (held, rank) = (&atoms[best].0, atom.specificity());
-        if rank > held.specificity()
-            || (rank == 2 && held.specificity() == 2 && is_closer(atom, held, cpv))
-        {
+        if rank > held.specificity() || (rank == 2 && held.specificity() == 2 && is_closer(atom, held, cpv)) {
             best = index;
         }
     }
@@ -193,15 +173,7 @@ mod tests {
 
     fn of(lists: &FlagLists, cpv: &str, stable: bool) -> Vec<String> {
         let cpv = Cpv::parse(cpv).unwrap();
-        lists
-            .of(Asked {
-                cpv: &cpv,
-                slot: "0/1",
-                repository: "r",
-                stable,
-            })
-            .map(str::to_owned)
-            .collect()
+        lists.of(Asked { cpv: &cpv, slot: "0/1", repository: "r", stable }).map(str::to_owned).collect()
     }
 
     #[test]
@@ -212,25 +184,13 @@ mod tests {
              a/c no\nodd!/x y\n*/b wild\na/b more\n<a/b-2 below\n",
         )]);
         let got = of(&node.use_flags, "a/b-2", false);
-        assert_eq!(
-            got,
-            [
-                "any", "more", "far", "near", "slot", "star", "same", "exact"
-            ]
-        );
-        assert_eq!(
-            of(&node.use_flags, "a/b-1", false),
-            ["any", "more", "below", "far", "slot"]
-        );
+        assert_eq!(got, ["any", "more", "far", "near", "slot", "star", "same", "exact"]);
+        assert_eq!(of(&node.use_flags, "a/b-1", false), ["any", "more", "below", "far", "slot"]);
     }
 
     #[test]
     fn lists_for_stable_packages_need_their_eapi() {
-        let files = [
-            ("use.mask", "m\n-n # x\n"),
-            ("use.stable.mask", "s\n"),
-            ("package.use.stable.mask", "a/b p\n"),
-        ];
+        let files = [("use.mask", "m\n-n # x\n"), ("use.stable.mask", "s\n"), ("package.use.stable.mask", "a/b p\n")];
         let old = node(&files);
         assert_eq!(of(&old.mask, "a/b-1", true), ["m", "-n"]);
         let new = node(&[&files[..], &[("eapi", "5\n")]].concat());

@@ -70,11 +70,7 @@ impl UseState {
     ) -> UseState {
         let settings = Settings::new(profile, config);
         let metadata = package.metadata;
-        let subslot = if metadata.subslot.is_empty() {
-            &metadata.slot
-        } else {
-            &metadata.subslot
-        };
+        let subslot = if metadata.subslot.is_empty() { &metadata.slot } else { &metadata.subslot };
         let asked = Asked {
             cpv: package.cpv,
             slot: &format!("{}/{subslot}", metadata.slot),
@@ -92,10 +88,7 @@ impl UseState {
 
         let iuse: Vec<&str> = metadata.iuse_flags().collect();
         let expand = settings.words("USE_EXPAND");
-        let mut flags = Flags {
-            on: BTreeSet::new(),
-            iuse: &iuse,
-        };
+        let mut flags = Flags { on: BTreeSet::new(), iuse: &iuse };
         flags.repositories(profile, &settings, asked, &expand);
         for flag in &metadata.iuse {
             if flag.starts_with(['+', '-']) {
@@ -124,10 +117,7 @@ impl UseState {
         expanded(&mut variables, &settings, &expand, &on, &effective);
         variables.insert("USE".to_owned(), variables::join(&on));
         UseState {
-            iuse: iuse
-                .iter()
-                .map(|flag| ((*flag).to_owned(), on.contains(*flag)))
-                .collect(),
+            iuse: iuse.iter().map(|flag| ((*flag).to_owned(), on.contains(*flag))).collect(),
             enabled: on,
             effective,
             forced,
@@ -186,20 +176,14 @@ impl Flags<'_> {
         match word.strip_prefix('-') {
             Some("*") => self.on.clear(),
             Some(flag) => {
-                if let Some(prefix) = flag
-                    .strip_suffix('*')
-                    .filter(|prefix| prefix.ends_with('_'))
-                {
+                if let Some(prefix) = flag.strip_suffix('*').filter(|prefix| prefix.ends_with('_')) {
                     self.on.retain(|on| !on.starts_with(prefix));
                 }
                 self.on.remove(flag);
             }
             None => {
                 let flag = word.strip_prefix('+').unwrap_or(word);
-                match flag
-                    .strip_suffix('*')
-                    .filter(|prefix| prefix.ends_with('_'))
-                {
+                match flag.strip_suffix('*').filter(|prefix| prefix.ends_with('_')) {
                     Some(prefix) => {
                         let matching = self.iuse.iter().filter(|iuse| iuse.starts_with(prefix));
                         self.on.extend(matching.map(|flag| (*flag).to_owned()));
@@ -217,12 +201,7 @@ impl Flags<'_> {
     }
 
     /// A layer with variables of its own: a USE_EXPAND variable that it sets replaces what was before.
-    fn layer(
-        &mut self,
-        settings: &Settings<'_>,
-        expand: &BTreeSet<String>,
-        get: impl Fn(&str) -> Option<String>,
-    ) {
+    fn layer(&mut self, settings: &Settings<'_>, expand: &BTreeSet<String>, get: impl Fn(&str) -> Option<String>) {
         for name in settings.words("USE_EXPAND_UNPREFIXED") {
             self.words(&get(&name).unwrap_or_default());
         }
@@ -231,10 +210,7 @@ impl Flags<'_> {
             let Some(value) = get(name) else { continue };
             let prefix = format!("{}_", name.to_lowercase());
             self.on.retain(|flag| !flag.starts_with(&prefix));
-            for word in value
-                .split_whitespace()
-                .filter(|word| !word.starts_with(['+', '-']))
-            {
+            for word in value.split_whitespace().filter(|word| !word.starts_with(['+', '-'])) {
                 self.word(&format!("{prefix}{word}"));
             }
         }
@@ -263,13 +239,7 @@ impl Flags<'_> {
     }
 
     /// The profile's directories: in each the USE_EXPAND variables add up as flags do, so that a sub-profile can take away.
-    fn profile(
-        &mut self,
-        profile: &Profile,
-        settings: &Settings<'_>,
-        asked: Asked<'_>,
-        expand: &BTreeSet<String>,
-    ) {
+    fn profile(&mut self, profile: &Profile, settings: &Settings<'_>, asked: Asked<'_>, expand: &BTreeSet<String>) {
         let unprefixed = settings.words("USE_EXPAND_UNPREFIXED");
         for name in &unprefixed {
             self.words(settings.default(name).unwrap_or_default());
@@ -299,9 +269,7 @@ fn implicit(settings: &Settings<'_>, expand: &BTreeSet<String>) -> BTreeSet<Stri
     let mut flags = settings.words("IUSE_IMPLICIT");
     let unprefixed = settings.words("USE_EXPAND_UNPREFIXED");
     for name in settings.words("USE_EXPAND_IMPLICIT") {
-        let values = settings
-            .get(&format!("USE_EXPAND_VALUES_{name}"))
-            .unwrap_or_default();
+        let values = settings.get(&format!("USE_EXPAND_VALUES_{name}")).unwrap_or_default();
         let prefix = name.to_lowercase();
         for value in values.split_whitespace() {
             if unprefixed.contains(&name) {
@@ -325,16 +293,10 @@ fn expanded(
 ) {
     for name in expand {
         let prefix = format!("{}_", name.to_lowercase());
-        let mut left: BTreeSet<&str> = on
-            .iter()
-            .filter(|flag| effective.contains(*flag))
-            .filter_map(|flag| flag.strip_prefix(&prefix))
-            .collect();
+        let mut left: BTreeSet<&str> =
+            on.iter().filter(|flag| effective.contains(*flag)).filter_map(|flag| flag.strip_prefix(&prefix)).collect();
         let configured = settings.get(name).unwrap_or_default();
-        let mut values: Vec<&str> = configured
-            .split_whitespace()
-            .filter(|value| left.remove(value))
-            .collect();
+        let mut values: Vec<&str> = configured.split_whitespace().filter(|value| left.remove(value)).collect();
         values.extend(left);
         variables.insert(name.clone(), values.join(" "));
     }
@@ -346,16 +308,13 @@ fn is_stable(keywords: &[String], accepted: &BTreeSet<String>) -> bool {
         let stable = |keyword: &str| !unstable && !keyword.starts_with(['~', '-']);
         let any = |word: &str| accepted.contains(word);
         any("**")
-            || keywords
-                .iter()
-                .filter(|keyword| !keyword.starts_with('-'))
-                .any(|keyword| {
-                    let bare = keyword.trim_start_matches('~');
-                    match stable(keyword) {
-                        true => any(bare) || any("*"),
-                        false => any(&format!("~{bare}")) || any("~*"),
-                    }
-                })
+            || keywords.iter().filter(|keyword| !keyword.starts_with('-')).any(|keyword| {
+                let bare = keyword.trim_start_matches('~');
+                match stable(keyword) {
+                    true => any(bare) || any("*"),
+                    false => any(&format!("~{bare}")) || any("~*"),
+                }
+            })
     };
     accepts(false) && !accepts(true)
 }

@@ -60,15 +60,8 @@ const NOT_EXPORTED: [&str; 34] = [
 ];
 
 /// Groups of the same by how their names begin.
-const NOT_EXPORTED_PREFIXES: [&str; 7] = [
-    "BASHOPTS",
-    "BASH_FUNC_",
-    "BINPKG_",
-    "FETCHCOMMAND",
-    "LD_PRELOAD",
-    "PORTAGE_",
-    "RESUMECOMMAND",
-];
+const NOT_EXPORTED_PREFIXES: [&str; 7] =
+    ["BASHOPTS", "BASH_FUNC_", "BINPKG_", "FETCHCOMMAND", "LD_PRELOAD", "PORTAGE_", "RESUMECOMMAND"];
 
 /// The layers of a configuration.
 pub(super) struct Settings<'a> {
@@ -94,12 +87,7 @@ impl<'a> Settings<'a> {
             stack(&mut repositories, &node.make_defaults);
         }
         repositories.retain(|name, _| !profile_only.0.contains(name));
-        Settings {
-            config,
-            repositories,
-            defaults,
-            profile_only: profile_only.0,
-        }
+        Settings { config, repositories, defaults, profile_only: profile_only.0 }
     }
 
     /// Whether nobody but a profile may set a variable.
@@ -115,9 +103,7 @@ impl<'a> Settings<'a> {
     /// A variable of make.conf alone, unless only a profile may set it.
     pub fn conf(&self, name: &str) -> Option<String> {
         let allowed = !self.is_profile_only(name);
-        allowed
-            .then(|| self.config.conf(name).map(str::to_owned))
-            .flatten()
+        allowed.then(|| self.config.conf(name).map(str::to_owned)).flatten()
     }
 
     /// A variable of the environment alone, unless only a profile may set it.
@@ -130,14 +116,9 @@ impl<'a> Settings<'a> {
     pub fn get(&self, name: &str) -> Option<String> {
         let weaker = || {
             let globals = self.config.globals();
-            [&self.defaults, globals, &self.repositories]
-                .into_iter()
-                .find_map(|layer| layer.get(name))
-                .cloned()
+            [&self.defaults, globals, &self.repositories].into_iter().find_map(|layer| layer.get(name)).cloned()
         };
-        self.environment(name)
-            .or_else(|| self.conf(name))
-            .or_else(weaker)
+        self.environment(name).or_else(|| self.conf(name)).or_else(weaker)
     }
 
     /// The words of an incremental variable over all layers.
@@ -156,14 +137,10 @@ impl<'a> Settings<'a> {
     pub fn exported(&self) -> BTreeMap<String, String> {
         let mut out = BTreeMap::new();
         let conf = self.config.conf_variables();
-        let names = [&self.repositories, &self.defaults, conf]
-            .into_iter()
-            .flat_map(|layer| layer.keys());
+        let names = [&self.repositories, &self.defaults, conf].into_iter().flat_map(|layer| layer.keys());
         for name in names {
             let kept = NOT_EXPORTED.contains(&name.as_str())
-                || NOT_EXPORTED_PREFIXES
-                    .iter()
-                    .any(|prefix| name.starts_with(prefix));
+                || NOT_EXPORTED_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
             if kept {
                 continue;
             }
@@ -174,8 +151,7 @@ impl<'a> Settings<'a> {
             }
         }
         // what Portage itself fills in
-        out.entry("USERLAND".to_owned())
-            .or_insert_with(|| "GNU".to_owned());
+        out.entry("USERLAND".to_owned()).or_insert_with(|| "GNU".to_owned());
         if let Some(host) = out.get("CHOST").cloned() {
             out.entry("CBUILD".to_owned()).or_insert(host);
         }
@@ -199,11 +175,7 @@ pub(super) fn stack(over: &mut Variables, variables: &Variables) {
 }
 
 pub(super) fn join(words: &BTreeSet<String>) -> String {
-    words
-        .iter()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .join(" ")
+    words.iter().map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
 /// The words of an incremental variable.

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use super::trace::{Bytes, Record, Tool, TraceDir};
-use crate::edit::sed::argv::Invocation;
+use crate::edit::sed::argv::{Invocation, PieceKind};
 
 /// The environment by which the runner speaks to the tracer.
 pub mod env {
@@ -83,8 +83,9 @@ fn plan(tool: Tool, argv: &[OsString]) -> Option<Plan> {
             let Ok(call) = Invocation::parse(&words, posix) else {
                 return Some(Plan { files: Vec::new(), scripts: Vec::new() });
             };
-            let scripts = call.script_files().map(|(index, name)| (index, name.to_vec())).collect();
-            let files = call.files().map(|(index, name)| (index, name.to_vec())).filter(|(_, n)| n != b"-").collect();
+            let scripts = call.pieces.into_iter().filter(|p| p.kind == PieceKind::File).map(|p| (p.index, p.text));
+            let scripts = scripts.collect();
+            let files = call.files.into_iter().map(|f| (f.index, f.name)).filter(|(_, name)| name != b"-").collect();
             Some(Plan { files, scripts })
         }
         Tool::Perl => {

@@ -88,12 +88,7 @@ impl Fetcher {
     /// unfinished the next goes on with.
     ///
     /// An error is one line for each URI, `URI: why`.
-    pub fn fetch(
-        &self,
-        file: &Distfile,
-        dir: &Path,
-        progress: &dyn Progress,
-    ) -> Result<PathBuf, Vec<String>> {
+    pub fn fetch(&self, file: &Distfile, dir: &Path, progress: &dyn Progress) -> Result<PathBuf, Vec<String>> {
         let target = dir.join(&file.name);
         progress.begin(&file.name, file.in_manifest().then_some(file.size));
         let result = self.fetch_to(file, &target, progress);
@@ -101,12 +96,7 @@ impl Fetcher {
         result.map(|()| target)
     }
 
-    fn fetch_to(
-        &self,
-        file: &Distfile,
-        target: &Path,
-        progress: &dyn Progress,
-    ) -> Result<(), Vec<String>> {
+    fn fetch_to(&self, file: &Distfile, target: &Path, progress: &dyn Progress) -> Result<(), Vec<String>> {
         let disk = |error: io::Error| vec![format!("{}: {error}", target.display())];
         let mut part = Part::open(target).map_err(disk)?;
         // Another run may have brought it while this one waited for the lock.
@@ -126,13 +116,7 @@ impl Fetcher {
     }
 
     /// All tries of one URI.
-    fn tries_of(
-        &self,
-        file: &Distfile,
-        uri: &str,
-        part: &mut Part,
-        progress: &dyn Progress,
-    ) -> Result<(), String> {
+    fn tries_of(&self, file: &Distfile, uri: &str, part: &mut Part, progress: &dyn Progress) -> Result<(), String> {
         let mut wait = self.options.backoff;
         let mut tries = self.options.tries.max(1);
         loop {
@@ -166,13 +150,7 @@ impl Fetcher {
         }
     }
 
-    fn once(
-        &self,
-        file: &Distfile,
-        uri: &str,
-        part: &mut Part,
-        progress: &dyn Progress,
-    ) -> Result<(), Fault> {
+    fn once(&self, file: &Distfile, uri: &str, part: &mut Part, progress: &dyn Progress) -> Result<(), Fault> {
         let size = file.in_manifest().then_some(file.size);
         part.limit(size)?;
         let mut tell = |done| progress.advance(&file.name, done);
@@ -189,12 +167,7 @@ impl Fetcher {
 }
 
 /// Takes a file of this machine.
-fn copy(
-    path: &[u8],
-    size: Option<u64>,
-    part: &mut Part,
-    tell: &mut dyn FnMut(u64),
-) -> Result<(), Fault> {
+fn copy(path: &[u8], size: Option<u64>, part: &mut Part, tell: &mut dyn FnMut(u64)) -> Result<(), Fault> {
     use std::os::unix::ffi::OsStrExt;
     let path = Path::new(std::ffi::OsStr::from_bytes(path));
     // Opening a FIFO would wait for ever.

@@ -38,12 +38,7 @@ impl Part {
             match rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(named) if (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino) => {
                     let len = file.metadata()?.len();
-                    return Ok(Part {
-                        path,
-                        file,
-                        len,
-                        waited,
-                    });
+                    return Ok(Part { path, file, len, waited });
                 }
                 _ => waited = true,
             }
@@ -101,19 +96,16 @@ impl Part {
             }
             if n as u64 > most - self.len {
                 self.clear()?;
-                return Err(Fault::Lasting(format!(
-                    "more than the expected {most} bytes"
-                )));
+                return Err(Fault::Lasting(format!("more than the expected {most} bytes")));
             }
             self.file.write_all(&buffer[..n])?;
             self.len += n as u64;
             tell(self.len);
         }
         match size {
-            Some(size) if self.len < size => Err(Fault::Passing(
-                format!("ended after {} of {size} bytes", self.len),
-                None,
-            )),
+            Some(size) if self.len < size => {
+                Err(Fault::Passing(format!("ended after {} of {size} bytes", self.len), None))
+            }
             _ => Ok(()),
         }
     }

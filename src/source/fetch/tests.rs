@@ -15,9 +15,7 @@ struct Server {
 }
 
 impl Server {
-    fn new(
-        answer: impl Fn(&str, Option<u64>, usize, &mut TcpStream) + Send + Sync + 'static,
-    ) -> Self {
+    fn new(answer: impl Fn(&str, Option<u64>, usize, &mut TcpStream) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -77,12 +75,7 @@ fn from(stream: &mut TcpStream, body: &[u8], from: u64) {
         body.len() - 1,
         body.len()
     );
-    send(
-        stream,
-        "206 Partial Content",
-        &headers,
-        &body[from as usize..],
-    );
+    send(stream, "206 Partial Content", &headers, &body[from as usize..]);
 }
 
 fn quick() -> Fetcher {
@@ -115,19 +108,11 @@ fn dir() -> tempfile::TempDir {
 #[test]
 fn plain_and_by_a_redirect() {
     let server = Server::new(|path, _, _, stream| match path {
-        "/old" => send(
-            stream,
-            "302 Found",
-            "Location: /new\r\nContent-Length: 0\r\n",
-            b"",
-        ),
+        "/old" => send(stream, "302 Found", "Location: /new\r\nContent-Length: 0\r\n", b""),
         _ => whole(stream, &data()),
     });
     for path in ["/x", "/old"] {
-        assert_eq!(
-            fetch(dir().path(), &[server.uri(path)], false).unwrap(),
-            data()
-        );
+        assert_eq!(fetch(dir().path(), &[server.uri(path)], false).unwrap(), data());
     }
     assert_eq!(server.requests(), ["/x", "/old", "/new"]);
 }
@@ -136,12 +121,7 @@ fn plain_and_by_a_redirect() {
 fn goes_on_where_the_partial_file_ends() {
     let server = Server::new(|path, range, _, stream| match (path, range) {
         ("/x", Some(at)) => from(stream, &data(), at),
-        ("/416", Some(_)) => send(
-            stream,
-            "416 Range Not Satisfiable",
-            "Content-Length: 0\r\n",
-            b"",
-        ),
+        ("/416", Some(_)) => send(stream, "416 Range Not Satisfiable", "Content-Length: 0\r\n", b""),
         ("/elsewhere", Some(at)) => from(stream, &data()[..at as usize + 100], at),
         _ => whole(stream, &data()),
     });
@@ -155,10 +135,7 @@ fn goes_on_where_the_partial_file_ends() {
         let dir = dir();
         server.requests.lock().unwrap().clear();
         std::fs::write(dir.path().join("x.tar.gz.ebaudit-part"), &data()[..1000]).unwrap();
-        assert_eq!(
-            fetch(dir.path(), &[server.uri(path)], false).unwrap(),
-            data()
-        );
+        assert_eq!(fetch(dir.path(), &[server.uri(path)], false).unwrap(), data());
         assert_eq!(server.requests(), requests);
     }
     // What is complete is not asked for; what is wrong is thrown away.
@@ -170,22 +147,14 @@ fn goes_on_where_the_partial_file_ends() {
     assert!(server.requests().is_empty());
     for wrong in [vec![7; 1000], vec![7; 300_000], vec![7; 300_001]] {
         std::fs::write(&part, wrong).unwrap();
-        assert_eq!(
-            fetch(dir.path(), &[server.uri("/x")], false).unwrap(),
-            data()
-        );
+        assert_eq!(fetch(dir.path(), &[server.uri("/x")], false).unwrap(), data());
     }
 }
 
 #[test]
 fn the_next_uri_when_one_fails() {
     let server = Server::new(|path, _, _, stream| match path {
-        "/404" => send(
-            stream,
-            "404 Not Found",
-            "Content-Length: 9\r\n",
-            b"not found",
-        ),
+        "/404" => send(stream, "404 Not Found", "Content-Length: 9\r\n", b"not found"),
         "/other" => whole(stream, &vec![b'x'; 300_000]),
         "/short" => whole(stream, b"an error page"),
         "/long" => send(stream, "200 OK", "", &vec![b'x'; 300_002]),
@@ -212,58 +181,24 @@ fn the_next_uri_when_one_fails() {
 #[test]
 fn passing_faults_are_tried_again() {
     let server = Server::new(|path, range, number, stream| match (path, number) {
-        ("/busy", 0) => send(
-            stream,
-            "503 Busy",
-            "Retry-After: 0\r\nContent-Length: 0\r\n",
-            b"",
-        ),
+        ("/busy", 0) => send(stream, "503 Busy", "Retry-After: 0\r\nContent-Length: 0\r\n", b""),
         ("/busy", 1) => send(stream, "429 Slowly", "Content-Length: 0\r\n", b""),
-        ("/cut", 3) => send(
-            stream,
-            "200 OK",
-            "Content-Length: 300000\r\n",
-            &data()[..5000],
-        ),
+        ("/cut", 3) => send(stream, "200 OK", "Content-Length: 300000\r\n", &data()[..5000]),
         ("/stall", 5) => {
-            send(
-                stream,
-                "200 OK",
-                "Content-Length: 300000\r\n",
-                &data()[..7000],
-            );
+            send(stream, "200 OK", "Content-Length: 300000\r\n", &data()[..7000]);
             std::thread::sleep(Duration::from_secs(2));
         }
         ("/always", _) => send(stream, "500 Broken", "Content-Length: 0\r\n", b""),
-        ("/never", _) => send(
-            stream,
-            "200 OK",
-            "Content-Length: 300000\r\n",
-            &data()[..10],
-        ),
+        ("/never", _) => send(stream, "200 OK", "Content-Length: 300000\r\n", &data()[..10]),
         _ => match range {
             Some(at) => from(stream, &data(), at),
             None => whole(stream, &data()),
         },
     });
     for path in ["/busy", "/cut", "/stall"] {
-        assert_eq!(
-            fetch(dir().path(), &[server.uri(path)], false).unwrap(),
-            data()
-        );
+        assert_eq!(fetch(dir().path(), &[server.uri(path)], false).unwrap(), data());
     }
-    assert_eq!(
-        server.requests(),
-        [
-            "/busy",
-            "/busy",
-            "/busy",
-            "/cut",
-            "/cut 5000-",
-            "/stall",
-            "/stall 7000-"
-        ]
-    );
+    assert_eq!(server.requests(), ["/busy", "/busy", "/busy", "/cut", "/cut 5000-", "/stall", "/stall 7000-"]);
     let errors = fetch(dir().path(), &[server.uri("/always")], false).unwrap_err();
     assert!(errors[0].ends_with("HTTP status 500"), "{errors:?}");
     // What has come is kept for the next run.
@@ -273,10 +208,7 @@ fn passing_faults_are_tried_again() {
 
 #[test]
 fn nobody_there() {
-    let free = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let uris = [format!("http://{free}/x"), "http://".into(), "".into()];
     assert_eq!(fetch(dir().path(), &uris, false).unwrap_err().len(), 3);
     let gone = dir().path().join("gone");

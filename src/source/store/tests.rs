@@ -16,17 +16,9 @@ fn place(online: bool) -> Place {
     for dir in ["distdir", "ro", "mirror"] {
         fs::create_dir(temp.path().join(dir)).unwrap();
     }
-    let fetcher = online.then(|| {
-        Fetcher::new(FetchOptions {
-            backoff: Duration::from_millis(1),
-            ..FetchOptions::default()
-        })
-    });
-    let mut store = DistfileStore::new(
-        temp.path().join("distdir"),
-        temp.path().join("cache/distfiles"),
-        fetcher,
-    );
+    let fetcher =
+        online.then(|| Fetcher::new(FetchOptions { backoff: Duration::from_millis(1), ..FetchOptions::default() }));
+    let mut store = DistfileStore::new(temp.path().join("distdir"), temp.path().join("cache/distfiles"), fetcher);
     store.ro_distdirs = vec![temp.path().join("ro")];
     Place { temp, store }
 }
@@ -77,19 +69,14 @@ fn the_first_good_copy_is_taken() {
     file_at.set_modified(long_ago).unwrap();
     fs::remove_file(&ro).unwrap();
     let text = bad_digest(place.obtain(&file));
-    assert!(
-        text.starts_with("a.tar: ") && text.contains("BLAKE2B"),
-        "{text}"
-    );
+    assert!(text.starts_with("a.tar: ") && text.contains("BLAKE2B"), "{text}");
 }
 
 #[test]
 fn what_is_missing_says_where_to_put_it() {
     let mut file = distfile("a.tar", b"good");
     let text = fetch_failed(place(false).obtain(&file));
-    assert!(
-        text.starts_with("a.tar is not in DISTDIR and nothing is fetched offline; put it there: /")
-    );
+    assert!(text.starts_with("a.tar is not in DISTDIR and nothing is fetched offline; put it there: /"));
     assert!(text.ends_with("/distdir/a.tar"));
     let online = place(true);
     let text = fetch_failed(online.obtain(&file));
@@ -99,10 +86,7 @@ fn what_is_missing_says_where_to_put_it() {
     assert!(text.contains("/not/here: No such file"), "{text}");
     file.uris.push("gopher://x/y".into());
     let text = fetch_failed(online.obtain(&file));
-    assert!(
-        text.contains("none of 2 URIs") && !text.contains('\n'),
-        "{text}"
-    );
+    assert!(text.contains("none of 2 URIs") && !text.contains('\n'), "{text}");
     file.restrict_fetch = true;
     let text = fetch_failed(online.obtain(&file));
     assert!(text.contains("must be fetched by hand"), "{text}");
@@ -115,10 +99,7 @@ fn what_is_missing_says_where_to_put_it() {
 #[test]
 fn a_file_without_a_dist_line() {
     let mut place = place(false);
-    let file = Distfile {
-        name: "a.tar".into(),
-        ..Distfile::default()
-    };
+    let file = Distfile { name: "a.tar".into(), ..Distfile::default() };
     let path = place.put("distdir/a.tar", b"whatever");
     assert!(bad_digest(place.obtain(&file)).contains("--allow-unverified"));
     place.store.allow_unverified = true;

@@ -19,10 +19,7 @@ pub fn applet(args: impl Iterator<Item = OsString>) -> i32 {
         eapi: std::env::var("EB_EAPI").unwrap_or_else(|_| "8".into()),
         distdir: std::env::var_os("DISTDIR").unwrap_or_default(),
         limits: match std::env::var("EB_LIMIT_BYTES").map(|v| v.parse()) {
-            Ok(Ok(max_bytes)) => Limits {
-                max_bytes,
-                ..Limits::default()
-            },
+            Ok(Ok(max_bytes)) => Limits { max_bytes, ..Limits::default() },
             Ok(Err(_)) => return complain("EB_LIMIT_BYTES is no number"),
             Err(_) => Limits::default(),
         },
@@ -74,8 +71,7 @@ impl Call {
         let to = shown(into.as_os_str().as_bytes());
         let _ = writeln!(out, ">>> Unpacking {name} to {to}");
         // "." rather than the name of the directory, which may have gone by it.
-        let unpacked = unpack_as(kind, &path, arg, Path::new("."), &self.limits)
-            .map_err(|error| error.to_string())?;
+        let unpacked = unpack_as(kind, &path, arg, Path::new("."), &self.limits).map_err(|error| error.to_string())?;
         for remark in unpacked.remarks {
             let _ = writeln!(out, "{name}: {remark}");
         }
@@ -89,11 +85,7 @@ impl Call {
         match bytes {
             _ if !bytes.contains(&b'/') => Ok(Path::new(&self.distdir).join(arg)),
             [b'.', b'/', ..] => Ok(PathBuf::from(arg)),
-            _ if old => Err(format!(
-                "{}: a path must begin with './' in EAPI {}",
-                shown(bytes),
-                self.eapi
-            )),
+            _ if old => Err(format!("{}: a path must begin with './' in EAPI {}", shown(bytes), self.eapi)),
             _ => Ok(PathBuf::from(arg)),
         }
     }
@@ -104,11 +96,7 @@ mod tests {
     use super::*;
 
     fn call(eapi: &str, distdir: &Path) -> Call {
-        Call {
-            eapi: eapi.into(),
-            distdir: distdir.into(),
-            limits: Limits::default(),
-        }
+        Call { eapi: eapi.into(), distdir: distdir.into(), limits: Limits::default() }
     }
 
     #[test]

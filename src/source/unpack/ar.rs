@@ -31,9 +31,7 @@ pub(super) fn unpack(file: File, tree: &mut Tree) -> Outcome<()> {
             b"/" | b"/SYM64/" => discard(&mut input, size, tree)?,
             b"//" => {
                 if size > LONGEST_TABLE {
-                    return Err(Fault::failed(
-                        "damaged: the table of long names is too long",
-                    ));
+                    return Err(Fault::failed("damaged: the table of long names is too long"));
                 }
                 long_names.clear();
                 (&mut input).take(size).read_to_end(&mut long_names)?;
@@ -45,8 +43,7 @@ pub(super) fn unpack(file: File, tree: &mut Tree) -> Outcome<()> {
                 let name = member_name(&header.name, &mut size, &long_names, &mut input)?;
                 match name.starts_with(b"__.SYMDEF") {
                     true => discard(&mut input, size, tree)?,
-                    false => member(&name, header.mode, size, &mut input, tree)
-                        .map_err(|f| f.of(&name))?,
+                    false => member(&name, header.mode, size, &mut input, tree).map_err(|f| f.of(&name))?,
                 }
             }
         }
@@ -89,18 +86,11 @@ fn read_header(input: &mut impl Read) -> Outcome<Option<Header>> {
 }
 
 /// The name in full: GNU writes `name/` or `/offset-into-the-table`, BSD `#1/length` with the name before the data.
-fn member_name(
-    field: &[u8],
-    size: &mut u64,
-    long_names: &[u8],
-    input: &mut impl Read,
-) -> Outcome<Vec<u8>> {
+fn member_name(field: &[u8], size: &mut u64, long_names: &[u8], input: &mut impl Read) -> Outcome<Vec<u8>> {
     let damaged = || Fault::failed("damaged: malformed ar member name").of(field);
     let number = |digits: &[u8]| -> Option<u64> { std::str::from_utf8(digits).ok()?.parse().ok() };
     if let Some(length) = field.strip_prefix(b"#1/") {
-        let length = number(length)
-            .filter(|l| *l <= (*size).min(4096))
-            .ok_or_else(damaged)?;
+        let length = number(length).filter(|l| *l <= (*size).min(4096)).ok_or_else(damaged)?;
         let mut name = vec![0; length as usize];
         input.read_exact(&mut name)?;
         *size -= length;
@@ -110,22 +100,14 @@ fn member_name(
     }
     if let Some(offset) = field.strip_prefix(b"/") {
         let offset = number(offset).and_then(|o| usize::try_from(o).ok());
-        let rest = offset
-            .and_then(|o| long_names.get(o..))
-            .ok_or_else(damaged)?;
+        let rest = offset.and_then(|o| long_names.get(o..)).ok_or_else(damaged)?;
         let line = rest.split(|b| *b == b'\n').next().unwrap_or_default();
         return Ok(line.strip_suffix(b"/").unwrap_or(line).to_vec());
     }
     Ok(field.strip_suffix(b"/").unwrap_or(field).to_vec())
 }
 
-fn member(
-    name: &[u8],
-    mode: u32,
-    size: u64,
-    input: &mut impl Read,
-    tree: &mut Tree,
-) -> Outcome<()> {
+fn member(name: &[u8], mode: u32, size: u64, input: &mut impl Read, tree: &mut Tree) -> Outcome<()> {
     if name.contains(&b'/') {
         return Err(Fault::refused("a name in an ar archive with a slash"));
     }

@@ -31,10 +31,7 @@ impl Remarks {
     }
 
     pub(super) fn take(&self) -> Vec<String> {
-        self.0
-            .lock()
-            .map(|mut all| std::mem::take(&mut *all))
-            .unwrap_or_default()
+        self.0.lock().map(|mut all| std::mem::take(&mut *all)).unwrap_or_default()
     }
 }
 
@@ -54,24 +51,17 @@ pub(super) fn by_magic(head: &[u8]) -> Result<Option<Codec>, &'static str> {
 }
 
 /// A reader of the decompressed bytes.
-pub(super) fn decoder(
-    codec: Codec,
-    file: File,
-    remarks: &Remarks,
-) -> io::Result<Box<dyn Read + Send>> {
+pub(super) fn decoder(codec: Codec, file: File, remarks: &Remarks) -> io::Result<Box<dyn Read + Send>> {
     let mut input = BufReader::with_capacity(BUFFER, file);
     Ok(match codec {
         // gzip(1) reads what compress(1) wrote as well.
-        Codec::Gzip if input.fill_buf()?.starts_with(&[0x1f, 0x9d]) => {
-            Box::new(LzwReader::new(input)?)
-        }
+        Codec::Gzip if input.fill_buf()?.starts_with(&[0x1f, 0x9d]) => Box::new(LzwReader::new(input)?),
         Codec::Compress => Box::new(LzwReader::new(input)?),
         Codec::Gzip => Box::new(Members::new(input, GzipMember, remarks.clone())),
         Codec::Bzip2 => Box::new(Members::new(input, Bzip2Member, remarks.clone())),
         Codec::Xz => {
-            let stream =
-                liblzma::stream::Stream::new_auto_decoder(MEMORY, liblzma::stream::CONCATENATED)
-                    .map_err(io::Error::from)?;
+            let stream = liblzma::stream::Stream::new_auto_decoder(MEMORY, liblzma::stream::CONCATENATED)
+                .map_err(io::Error::from)?;
             Box::new(liblzma::bufread::XzDecoder::new_stream(input, stream))
         }
         Codec::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(input)?),
@@ -152,11 +142,7 @@ struct Members<F: MemberFormat> {
 
 impl<F: MemberFormat> Members<F> {
     fn new(input: Input, format: F, remarks: Remarks) -> Self {
-        Members {
-            decoder: Some(format.start(input)),
-            format,
-            remarks,
-        }
+        Members { decoder: Some(format.start(input)), format, remarks }
     }
 
     /// The member has ended; starts the next, if there is one.
@@ -176,8 +162,7 @@ impl<F: MemberFormat> Members<F> {
                     input.consume(zeros);
                 }
                 After::Rubbish => {
-                    self.remarks
-                        .add("trailing rubbish after the compressed data, ignored");
+                    self.remarks.add("trailing rubbish after the compressed data, ignored");
                     return Ok(());
                 }
                 After::Fatal(why) => return Err(io::Error::new(io::ErrorKind::InvalidData, why)),

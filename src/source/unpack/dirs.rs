@@ -12,10 +12,7 @@ use rustix::io::Errno;
 use super::error::{Fault, Outcome, shown};
 use super::limits::Budget;
 
-const DIRECTORY: OFlags = OFlags::PATH
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// The directories of a tree, by path relative to its root.
 pub(super) struct Dirs {
@@ -29,12 +26,7 @@ pub(super) struct Dirs {
 
 impl Dirs {
     pub(super) fn new(root: OwnedFd) -> Self {
-        Dirs {
-            root,
-            last: None,
-            own_links: HashSet::new(),
-            fix_modes: umask_takes(0o755),
-        }
+        Dirs { root, last: None, own_links: HashSet::new(), fix_modes: umask_takes(0o755) }
     }
 
     pub(super) fn root(&self) -> BorrowedFd<'_> {
@@ -79,8 +71,7 @@ impl Dirs {
     }
 
     fn open_plain(&self, path: &[u8]) -> Option<OwnedFd> {
-        let resolve =
-            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         rustix::fs::openat2(&self.root, path, DIRECTORY, Mode::empty(), resolve).ok()
     }
 
@@ -125,12 +116,8 @@ impl Dirs {
         }
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        rustix::fs::openat2(&self.root, path, flags, Mode::empty(), resolve).map_err(|_| {
-            Fault::refused(format!(
-                "it would be written through the link {}",
-                shown(path)
-            ))
-        })
+        rustix::fs::openat2(&self.root, path, flags, Mode::empty(), resolve)
+            .map_err(|_| Fault::refused(format!("it would be written through the link {}", shown(path))))
     }
 
     pub(super) fn make_dir(&self, parent: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {

@@ -39,9 +39,9 @@ impl fmt::Display for UnpackError {
             Self::Refused { archive, why } => {
                 write!(f, "{archive}: refused: {why}; nothing outside was touched")
             }
-            Self::Failed { archive, why }
-            | Self::TooLarge { archive, why }
-            | Self::Unsupported { archive, why } => write!(f, "{archive}: {why}"),
+            Self::Failed { archive, why } | Self::TooLarge { archive, why } | Self::Unsupported { archive, why } => {
+                write!(f, "{archive}: {why}")
+            }
         }
     }
 }
@@ -68,11 +68,7 @@ pub(super) type Outcome<T> = Result<T, Fault>;
 
 impl Fault {
     fn new(sort: Sort, why: impl Into<String>) -> Self {
-        Fault {
-            sort,
-            member: None,
-            why: why.into(),
-        }
+        Fault { sort, member: None, why: why.into() }
     }
 
     pub(super) fn refused(why: impl Into<String>) -> Self {
@@ -155,9 +151,7 @@ mod tests {
 
     #[test]
     fn a_text_is_one_line_and_names_archive_and_member() {
-        let error = Fault::refused("climbs out\nof it")
-            .of(b"a\nb\xff")
-            .into_error(OsStr::new("x.tar"));
+        let error = Fault::refused("climbs out\nof it").of(b"a\nb\xff").into_error(OsStr::new("x.tar"));
         assert_eq!(
             error.to_string(),
             "x.tar: refused: member a\\x0ab\\xff: climbs out\\x0aof it; nothing outside was touched"

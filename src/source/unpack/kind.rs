@@ -131,18 +131,7 @@ mod tests {
 
     #[test]
     fn what_is_left_packed() {
-        for name in [
-            "README",
-            "a.crate",
-            "b.gem",
-            "c.tar.zst",
-            "d.zst",
-            "e.patch",
-            "tar",
-            ".",
-            "x.",
-            "f.tar.zip",
-        ] {
+        for name in ["README", "a.crate", "b.gem", "c.tar.zst", "d.zst", "e.patch", "tar", ".", "x.", "f.tar.zip"] {
             assert_eq!(kind(name, "8"), None, "{name}");
         }
     }

@@ -16,11 +16,7 @@ pub struct Limits {
 impl Default for Limits {
     /// 20 GiB in 4 million files: more than any source known, less than what hurts a disk.
     fn default() -> Self {
-        Limits {
-            max_bytes: 20 << 30,
-            max_files: 4_000_000,
-            max_path: 4095,
-        }
+        Limits { max_bytes: 20 << 30, max_files: 4_000_000, max_path: 4095 }
     }
 }
 
@@ -35,12 +31,7 @@ pub(super) struct Budget {
 
 impl Budget {
     pub(super) fn new(limits: &Limits) -> Self {
-        Budget {
-            limits: *limits,
-            bytes: 0,
-            files: 0,
-            idle: 0,
-        }
+        Budget { limits: *limits, bytes: 0, files: 0, idle: 0 }
     }
 
     pub(super) fn bytes(&self) -> u64 {

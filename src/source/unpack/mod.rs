@@ -54,13 +54,7 @@ pub struct Unpacked {
 /// anybody may execute, 0644 for the rest; times are the archive's; owners are the caller's.
 ///
 /// An error may leave members that came before it in the directory, never anything outside of it.
-pub fn unpack(
-    archive: &Path,
-    name: &OsStr,
-    into: &Path,
-    eapi: &str,
-    limits: &Limits,
-) -> Result<Unpacked, UnpackError> {
+pub fn unpack(archive: &Path, name: &OsStr, into: &Path, eapi: &str, limits: &Limits) -> Result<Unpacked, UnpackError> {
     match Kind::by_name(name, eapi) {
         Some(kind) => unpack_as(kind, archive, name, into, limits),
         None => Ok(Unpacked::default()),
@@ -82,13 +76,7 @@ pub fn unpack_as(
         .map_err(|fault| fault.into_error(name))
 }
 
-fn run(
-    kind: Kind,
-    archive: &Path,
-    name: &OsStr,
-    into: &Path,
-    limits: &Limits,
-) -> Outcome<Unpacked> {
+fn run(kind: Kind, archive: &Path, name: &OsStr, into: &Path, limits: &Limits) -> Outcome<Unpacked> {
     let remarks = Remarks::default();
     let file = File::open(archive)?;
     let mut tree = Tree::open(into, limits)?;
@@ -103,9 +91,5 @@ fn run(
         Kind::Lha => return Err(Fault::unsupported("lha archives are not supported")),
     }
     let (files, bytes) = tree.finish()?;
-    Ok(Unpacked {
-        files,
-        bytes,
-        remarks: remarks.take(),
-    })
+    Ok(Unpacked { files, bytes, remarks: remarks.take() })
 }

@@ -9,10 +9,7 @@ const CHUNK: usize = 128 << 10;
 const CHUNKS: usize = 4;
 
 /// Runs `consume` with a reader of what `source` gives, while a thread reads `source` ahead by at most half a megabyte.
-pub(super) fn read_ahead<T>(
-    source: Box<dyn Read + Send>,
-    consume: impl FnOnce(&mut Ahead) -> T,
-) -> T {
+pub(super) fn read_ahead<T>(source: Box<dyn Read + Send>, consume: impl FnOnce(&mut Ahead) -> T) -> T {
     let (full_in, full_out) = sync_channel(CHUNKS);
     let (empty_in, empty_out) = sync_channel(CHUNKS);
     for _ in 0..CHUNKS {
@@ -22,24 +19,14 @@ pub(super) fn read_ahead<T>(
         let spawned = thread::Builder::new()
             .name("decompress".into())
             .spawn_scoped(scope, move || pump(source, &empty_out, &full_in));
-        let mut ahead = Ahead {
-            full: full_out,
-            empty: empty_in,
-            chunk: Vec::new(),
-            at: 0,
-            ended: false,
-            failed: spawned.err(),
-        };
+        let mut ahead =
+            Ahead { full: full_out, empty: empty_in, chunk: Vec::new(), at: 0, ended: false, failed: spawned.err() };
         consume(&mut ahead)
         // Dropping `ahead` ends the thread: it finds nobody to send to.
     })
 }
 
-fn pump(
-    mut source: Box<dyn Read + Send>,
-    empty: &Receiver<Vec<u8>>,
-    full: &SyncSender<io::Result<Vec<u8>>>,
-) {
+fn pump(mut source: Box<dyn Read + Send>, empty: &Receiver<Vec<u8>>, full: &SyncSender<io::Result<Vec<u8>>>) {
     while let Ok(mut chunk) = empty.recv() {
         chunk.clear();
         let read = source.by_ref().take(CHUNK as u64).read_to_end(&mut chunk);
@@ -139,9 +126,7 @@ mod tests {
 
     #[test]
     fn may_be_left_early() {
-        let byte = read_ahead(Box::new(io::repeat(7)), |ahead| {
-            ahead.fill_buf().unwrap()[0]
-        });
+        let byte = read_ahead(Box::new(io::repeat(7)), |ahead| ahead.fill_buf().unwrap()[0]);
         assert_eq!(byte, 7);
     }
 }

@@ -23,26 +23,20 @@ pub(super) fn unpack(file: File, tree: &mut Tree) -> Outcome<()> {
     reader.set_thread_count(1);
     let mut buffer = vec![0; 128 << 10];
     let mut failed = None;
-    let walked =
-        reader.for_each_entries(|entry, data| match member(entry, data, tree, &mut buffer) {
-            Ok(()) => Ok(true),
-            Err(fault) => {
-                failed = Some(fault.of(entry.name.as_bytes()));
-                Ok(false)
-            }
-        });
+    let walked = reader.for_each_entries(|entry, data| match member(entry, data, tree, &mut buffer) {
+        Ok(()) => Ok(true),
+        Err(fault) => {
+            failed = Some(fault.of(entry.name.as_bytes()));
+            Ok(false)
+        }
+    });
     match failed {
         Some(fault) => Err(fault),
         None => walked.map_err(fault),
     }
 }
 
-fn member(
-    entry: &ArchiveEntry,
-    data: &mut dyn Read,
-    tree: &mut Tree,
-    buffer: &mut [u8],
-) -> Outcome<()> {
+fn member(entry: &ArchiveEntry, data: &mut dyn Read, tree: &mut Tree, buffer: &mut [u8]) -> Outcome<()> {
     if entry.is_anti_item {
         return Ok(());
     }
@@ -50,14 +44,10 @@ fn member(
     tree.budget().path(name.len())?;
     let at = Member::new(name)?;
     let attributes = entry.windows_attributes;
-    let mode = (entry.has_windows_attributes && attributes & HAS_UNIX_MODE != 0)
-        .then_some(attributes >> 16);
+    let mode = (entry.has_windows_attributes && attributes & HAS_UNIX_MODE != 0).then_some(attributes >> 16);
     let mtime = entry.has_last_modified_date.then(|| {
         let ticks = u64::from(entry.last_modified_date);
-        Stamp {
-            seconds: (ticks / 10_000_000) as i64 - EPOCHS_APART,
-            nanos: (ticks % 10_000_000) as u32 * 100,
-        }
+        Stamp { seconds: (ticks / 10_000_000) as i64 - EPOCHS_APART, nanos: (ticks % 10_000_000) as u32 * 100 }
     });
     if entry.is_directory {
         return tree.dir(&at, mode.unwrap_or(0o755), mtime);

@@ -10,13 +10,7 @@ use super::member::Member;
 use super::pipe;
 use super::tree::Tree;
 
-pub(super) fn unpack(
-    codec: Codec,
-    file: File,
-    name: &[u8],
-    tree: &mut Tree,
-    remarks: &Remarks,
-) -> Outcome<()> {
+pub(super) fn unpack(codec: Codec, file: File, name: &[u8], tree: &mut Tree, remarks: &Remarks) -> Outcome<()> {
     let base = name.rsplit(|b| *b == b'/').next().unwrap_or_default();
     let stem = match memchr::memrchr(b'.', base) {
         Some(dot) => &base[..dot],
@@ -24,9 +18,7 @@ pub(super) fn unpack(
     };
     let at = Member::new(stem)?;
     if at.is_root() {
-        return Err(Fault::failed(
-            "nothing is left of the name without its suffix",
-        ));
+        return Err(Fault::failed("nothing is left of the name without its suffix"));
     }
     let source = decode::decoder(codec, file, remarks)?;
     // The shell's redirection makes the file, so it is as old as the unpacking.

@@ -28,14 +28,8 @@ pub(super) struct Stamp {
 impl Stamp {
     fn times(self) -> Timestamps {
         Timestamps {
-            last_access: Timespec {
-                tv_sec: 0,
-                tv_nsec: UTIME_OMIT,
-            },
-            last_modification: Timespec {
-                tv_sec: self.seconds,
-                tv_nsec: i64::from(self.nanos.min(999_999_999)),
-            },
+            last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+            last_modification: Timespec { tv_sec: self.seconds, tv_nsec: i64::from(self.nanos.min(999_999_999)) },
         }
     }
 }
@@ -53,11 +47,7 @@ impl Tree {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(into, flags, Mode::empty())
             .map_err(|e| Fault::failed(format!("{}: {}", into.display(), text(e))))?;
-        Ok(Tree {
-            dirs: Dirs::new(root),
-            budget: Budget::new(limits),
-            dir_times: Vec::new(),
-        })
+        Ok(Tree { dirs: Dirs::new(root), budget: Budget::new(limits), dir_times: Vec::new() })
     }
 
     pub(super) fn budget(&mut self) -> &mut Budget {
@@ -93,20 +83,12 @@ impl Tree {
         fill: impl FnOnce(&mut Contents<'_>) -> Outcome<T>,
     ) -> Outcome<T> {
         let bits = Mode::from_raw_mode(if mode & 0o111 != 0 { 0o755 } else { 0o644 });
-        let flags =
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = self.make(at, |_, parent, name| {
-            rustix::fs::openat(parent, name, flags, bits)
-        })?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = self.make(at, |_, parent, name| rustix::fs::openat(parent, name, flags, bits))?;
         if self.dirs.fix_modes {
             rustix::fs::fchmod(&fd, bits)?;
         }
-        let mut contents = Contents {
-            file: File::from(fd),
-            budget: &mut self.budget,
-            hole: 0,
-            end: 0,
-        };
+        let mut contents = Contents { file: File::from(fd), budget: &mut self.budget, hole: 0, end: 0 };
         let result = fill(&mut contents)?;
         let file = contents.close()?;
         if let Some(mtime) = mtime {
@@ -170,19 +152,14 @@ impl Tree {
             if let Ok(parent) = self.dirs.open_existing(dir)
                 && is_dir(parent, name)
             {
-                let _ =
-                    rustix::fs::utimensat(parent, name, &stamp.times(), AtFlags::SYMLINK_NOFOLLOW);
+                let _ = rustix::fs::utimensat(parent, name, &stamp.times(), AtFlags::SYMLINK_NOFOLLOW);
             }
         }
         Ok((self.budget.files(), self.budget.bytes()))
     }
 
     /// Runs `make` in the member's directory; where something stands in the way, removes it and runs `make` once more.
-    fn make<T>(
-        &mut self,
-        at: &Member,
-        make: impl Fn(&Dirs, BorrowedFd<'_>, &[u8]) -> Result<T, Errno>,
-    ) -> Outcome<T> {
+    fn make<T>(&mut self, at: &Member, make: impl Fn(&Dirs, BorrowedFd<'_>, &[u8]) -> Result<T, Errno>) -> Outcome<T> {
         if at.is_root() {
             return Err(Fault::failed("a name that stands for the directory itself"));
         }
@@ -226,10 +203,7 @@ fn is_dir(parent: BorrowedFd<'_>, name: &[u8]) -> bool {
 
 fn same_file(dir: &OwnedFd, name: &[u8], other_dir: BorrowedFd<'_>, other: &[u8]) -> bool {
     let flags = AtFlags::SYMLINK_NOFOLLOW;
-    match (
-        rustix::fs::statat(dir, name, flags),
-        rustix::fs::statat(other_dir, other, flags),
-    ) {
+    match (rustix::fs::statat(dir, name, flags), rustix::fs::statat(other_dir, other, flags)) {
         (Ok(a), Ok(b)) => (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino),
         _ => false,
     }

@@ -20,10 +20,7 @@ pub(super) fn unpack(file: File, tree: &mut Tree) -> Outcome<()> {
     let mut archive = ZipArchive::new(input).map_err(fault)?;
     if archive.offset() > 0 {
         // unzip works on, then ends with status 1, which `unpack` takes for a failure.
-        return Err(Fault::failed(format!(
-            "{} extra bytes at the beginning of the zip file",
-            archive.offset()
-        )));
+        return Err(Fault::failed(format!("{} extra bytes at the beginning of the zip file", archive.offset())));
     }
     let mut buffer = vec![0; 128 << 10];
     for index in 0..archive.len() {
@@ -72,9 +69,7 @@ fn member<R: Read>(
 fn fault(error: ZipError) -> Fault {
     match error {
         ZipError::Io(error) => error.into(),
-        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => {
-            Fault::failed("the archive is encrypted")
-        }
+        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => Fault::failed("the archive is encrypted"),
         ZipError::CompressionMethodNotSupported(method) => {
             Fault::unsupported(format!("zip compression method {method} is not supported"))
         }
@@ -117,9 +112,7 @@ mod tests {
 
     #[test]
     fn dos_times_are_counted_from_1970() {
-        let at = |y, mo, d, h, mi, s| {
-            unix_seconds(DateTime::from_date_and_time(y, mo, d, h, mi, s).unwrap())
-        };
+        let at = |y, mo, d, h, mi, s| unix_seconds(DateTime::from_date_and_time(y, mo, d, h, mi, s).unwrap());
         assert_eq!(at(1980, 1, 1, 0, 0, 0), Some(315_532_800));
         assert_eq!(at(2024, 2, 29, 12, 30, 58), Some(1_709_209_858));
     }

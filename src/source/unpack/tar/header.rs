@@ -53,11 +53,7 @@ pub(super) struct Headers<'r, R> {
 
 impl<'r, R: BufRead> Headers<'r, R> {
     pub(super) fn new(input: &'r mut R) -> Self {
-        Headers {
-            input,
-            global: Records::default(),
-            any: false,
-        }
+        Headers { input, global: Records::default(), any: false }
     }
 
     /// The next member, or `None` at the archive's end: a block of zeros or, as GNU tar has it, the end of the file.
@@ -70,9 +66,7 @@ impl<'r, R: BufRead> Headers<'r, R> {
                 return Ok(None);
             };
             let kind = header.as_bytes()[156];
-            let size = header
-                .entry_size()
-                .map_err(|_| Fault::failed("damaged: a tar header without a size"))?;
+            let size = header.entry_size().map_err(|_| Fault::failed("damaged: a tar header without a size"))?;
             match kind {
                 b'L' => long_name = Some(until_nul(self.data(size)?)),
                 b'K' => long_link = Some(until_nul(self.data(size)?)),
@@ -110,15 +104,10 @@ impl<'r, R: BufRead> Headers<'r, R> {
     /// The data of an extension header.
     fn data(&mut self, size: u64) -> Outcome<Vec<u8>> {
         if size > LONGEST_HEADER {
-            return Err(Fault::failed(format!(
-                "damaged: a tar extension header of {size} bytes"
-            )));
+            return Err(Fault::failed(format!("damaged: a tar extension header of {size} bytes")));
         }
         let mut data = Vec::new();
-        (&mut *self.input)
-            .take(size)
-            .read_to_end(&mut data)
-            .map_err(Fault::from)?;
+        (&mut *self.input).take(size).read_to_end(&mut data).map_err(Fault::from)?;
         if (data.len() as u64) < size {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
@@ -185,10 +174,7 @@ impl<'r, R: BufRead> Headers<'r, R> {
             mode: header.mode().unwrap_or(0o644),
             mtime: records.mtime.or_else(|| {
                 let seconds = header.mtime().ok()?;
-                Some(Stamp {
-                    seconds: i64::try_from(seconds).ok()?,
-                    nanos: 0,
-                })
+                Some(Stamp { seconds: i64::try_from(seconds).ok()?, nanos: 0 })
             }),
             stored,
             padding,

@@ -22,12 +22,7 @@ const RECORD: u64 = 64 << 10;
 
 /// Unpacks an archive, compressed or not. As GNU tar does, the data is asked for the compression, and the name only
 /// where the data says nothing.
-pub(super) fn unpack(
-    mut file: File,
-    name: &[u8],
-    tree: &mut Tree,
-    remarks: &Remarks,
-) -> Outcome<()> {
+pub(super) fn unpack(mut file: File, name: &[u8], tree: &mut Tree, remarks: &Remarks) -> Outcome<()> {
     let mut head = Vec::new();
     (&mut file).take(BLOCK).read_to_end(&mut head)?;
     file.seek(SeekFrom::Start(0))?;
@@ -65,12 +60,7 @@ fn extract(input: &mut impl BufRead, tree: &mut Tree, remarks: &Remarks) -> Outc
 }
 
 /// Unpacks one member and reads its data to the end.
-fn member(
-    entry: &Entry,
-    input: &mut impl BufRead,
-    tree: &mut Tree,
-    remarks: &Remarks,
-) -> Outcome<()> {
+fn member(entry: &Entry, input: &mut impl BufRead, tree: &mut Tree, remarks: &Remarks) -> Outcome<()> {
     let at = Member::new(&entry.path)?;
     match entry.kind {
         Type::File => return file(entry, &at, input, tree),
@@ -85,8 +75,8 @@ fn member(
         Type::Dir => tree.dir(&at, entry.mode, entry.mtime)?,
         Type::Symlink => tree.symlink(&at, &entry.link, entry.mtime)?,
         Type::HardLink => {
-            let to = Member::new(&entry.link)
-                .map_err(|_| Fault::refused(format!("hard link to {}", shown(&entry.link))))?;
+            let to =
+                Member::new(&entry.link).map_err(|_| Fault::refused(format!("hard link to {}", shown(&entry.link))))?;
             tree.hard_link(&at, &to)?;
         }
         Type::Fifo => tree.fifo(&at, entry.mode, entry.mtime)?,

@@ -54,10 +54,7 @@ impl Records {
                 sparse.map.push((offset, number(value)?));
             }
             b"GNU.sparse.map" => {
-                let numbers = value
-                    .split(|b| *b == b',')
-                    .map(number)
-                    .collect::<Outcome<Vec<u64>>>()?;
+                let numbers = value.split(|b| *b == b',').map(number).collect::<Outcome<Vec<u64>>>()?;
                 if numbers.len() % 2 != 0 {
                     return Err(malformed());
                 }
@@ -87,10 +84,7 @@ fn split(data: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 pub(super) fn number(text: &[u8]) -> Outcome<u64> {
-    std::str::from_utf8(text)
-        .ok()
-        .and_then(|t| t.trim().parse().ok())
-        .ok_or_else(malformed)
+    std::str::from_utf8(text).ok().and_then(|t| t.trim().parse().ok()).ok_or_else(malformed)
 }
 
 /// `1700000000.25`, also negative; what cannot be read is no time.
@@ -117,29 +111,15 @@ mod tests {
     #[test]
     fn records_are_read_by_their_length() {
         let mut records = Records::default();
-        records
-            .read(b"15 path=a\nb=\xff\n\n22 mtime=-1.250000000\n11 size=42\n")
-            .unwrap();
+        records.read(b"15 path=a\nb=\xff\n\n22 mtime=-1.250000000\n11 size=42\n").unwrap();
         assert_eq!(records.path.as_deref(), Some(&b"a\nb=\xff\n"[..]));
-        assert_eq!(
-            records.mtime,
-            Some(Stamp {
-                seconds: -2,
-                nanos: 750_000_000
-            })
-        );
+        assert_eq!(records.mtime, Some(Stamp { seconds: -2, nanos: 750_000_000 }));
         assert_eq!(records.size, Some(42));
     }
 
     #[test]
     fn what_is_malformed_is_refused() {
-        for data in [
-            &b"5 a"[..],
-            b"x path=a\n",
-            b"0 a=b\n",
-            b"9 path=abc",
-            b"6 abc\n",
-        ] {
+        for data in [&b"5 a"[..], b"x path=a\n", b"0 a=b\n", b"9 path=abc", b"6 abc\n"] {
             assert!(Records::default().read(data).is_err());
         }
     }

@@ -66,11 +66,7 @@ fn add(pieces: &mut Vec<(u64, u64)>, entries: &[GnuSparseHeader]) -> Outcome<()>
 }
 
 /// The map in pax records or, in version 1.0, at the beginning of the data, which `stored` then no longer counts.
-pub(super) fn from_records(
-    records: &SparseRecords,
-    stored: &mut u64,
-    input: &mut impl BufRead,
-) -> Outcome<Map> {
+pub(super) fn from_records(records: &SparseRecords, stored: &mut u64, input: &mut impl BufRead) -> Outcome<Map> {
     let size = records.real_size.ok_or_else(damaged)?;
     if records.major != Some(1) {
         return Map::new(records.map.clone(), size);

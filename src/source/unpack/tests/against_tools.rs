@@ -10,18 +10,11 @@ use proptest::prelude::*;
 use super::*;
 
 fn there(tool: &str) -> bool {
-    Command::new(tool)
-        .arg("--version")
-        .output()
-        .is_ok_and(|out| out.status.success())
+    Command::new(tool).arg("--version").output().is_ok_and(|out| out.status.success())
 }
 
 fn run(dir: &Path, script: &str) {
-    let out = Command::new("sh")
-        .args(["-ec", script])
-        .current_dir(dir)
-        .output()
-        .unwrap();
+    let out = Command::new("sh").args(["-ec", script]).current_dir(dir).output().unwrap();
     assert!(out.status.success(), "{script}: {out:?}");
 }
 
@@ -34,10 +27,7 @@ fn listing(root: &Path, times: bool) -> BTreeMap<Vec<u8>, String> {
         let entry = entry.unwrap();
         let meta = entry.path().symlink_metadata().unwrap();
         let path = entry.path().strip_prefix(root).unwrap();
-        let one_with = first_name
-            .entry(meta.ino())
-            .or_insert_with(|| path.to_path_buf())
-            .clone();
+        let one_with = first_name.entry(meta.ino()).or_insert_with(|| path.to_path_buf()).clone();
         let contents = match meta.file_type() {
             t if t.is_symlink() => format!("{:?}", fs::read_link(entry.path()).unwrap()),
             t if t.is_file() => format!("{:?}", md5::compute(fs::read(entry.path()).unwrap())),
@@ -87,11 +77,7 @@ fn lay(root: &Path, nodes: &[(String, Node)]) {
         let path = root.join(name);
         if path.symlink_metadata().is_ok()
             || fs::create_dir_all(path.parent().unwrap()).is_err()
-            || path
-                .parent()
-                .unwrap()
-                .canonicalize()
-                .is_ok_and(|p| !p.starts_with(root))
+            || path.parent().unwrap().canonicalize().is_ok_and(|p| !p.starts_with(root))
         {
             continue;
         }
@@ -181,21 +167,13 @@ fn the_same_tree_as_unzip() {
     let (theirs, ours) = (place.outer.join("theirs"), place.outer.join("ours"));
     fs::create_dir(&theirs).unwrap();
     fs::create_dir(&ours).unwrap();
-    run(
-        &theirs,
-        "export LC_ALL=C.UTF-8; unzip -qo ../a.zip; chmod -fR a+rX,u+w,g-w,o-w .",
-    );
+    run(&theirs, "export LC_ALL=C.UTF-8; unzip -qo ../a.zip; chmod -fR a+rX,u+w,g-w,o-w .");
     unpack(&packed, OsStr::new("a.zip"), &ours, "8", &Limits::default()).unwrap();
     // unzip dates links and directories by the day; only files' times are worth comparing.
     let files = |root: &Path| {
         let mut all = listing(root, true);
         let untimed = listing(root, false);
-        all.retain(|path, _| {
-            root.join(OsStr::from_bytes(path))
-                .symlink_metadata()
-                .unwrap()
-                .is_file()
-        });
+        all.retain(|path, _| root.join(OsStr::from_bytes(path)).symlink_metadata().unwrap().is_file());
         (untimed, all)
     };
     assert_eq!(files(&theirs), files(&ours));

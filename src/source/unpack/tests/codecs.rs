@@ -34,27 +34,14 @@ pub(super) fn compress(name: &str, data: &[u8]) -> Vec<u8> {
 }
 
 fn sample() -> Vec<u8> {
-    TarMaker::default()
-        .file("d/a", "text\n")
-        .file("d/big", &"0123456789".repeat(50_000))
-        .end()
+    TarMaker::default().file("d/a", "text\n").file("d/big", &"0123456789".repeat(50_000)).end()
 }
 
 #[test]
 fn tars_of_every_compression() {
-    for name in [
-        "a.tar",
-        "a.tgz",
-        "a.tar.gz",
-        "a.tar.bz2",
-        "a.tar.xz",
-        "a.tar.lzma",
-        "A.TAR.XZ",
-    ] {
+    for name in ["a.tar", "a.tgz", "a.tar.gz", "a.tar.bz2", "a.tar.xz", "a.tar.lzma", "A.TAR.XZ"] {
         let place = Place::new();
-        place
-            .unpack(name, &compress(&name.to_lowercase(), &sample()))
-            .unwrap();
+        place.unpack(name, &compress(&name.to_lowercase(), &sample())).unwrap();
         assert_eq!(place.text("d/a"), "text\n", "{name}");
         assert_eq!(place.text("d/big").len(), 500_000, "{name}");
     }
@@ -62,13 +49,9 @@ fn tars_of_every_compression() {
 
 #[test]
 fn tar_looks_at_the_data() {
-    for (name, really) in [
-        ("a.tar.gz", "a.xz"),
-        ("a.tar.xz", "a.gz"),
-        ("a.tar.bz2", "a.tar"),
-        ("a.tar", "a.zst"),
-        ("a.tgz", "a.lzma"),
-    ] {
+    for (name, really) in
+        [("a.tar.gz", "a.xz"), ("a.tar.xz", "a.gz"), ("a.tar.bz2", "a.tar"), ("a.tar", "a.zst"), ("a.tgz", "a.lzma")]
+    {
         let place = Place::new();
         place.unpack(name, &compress(really, &sample())).unwrap();
         assert_eq!(place.text("d/a"), "text\n", "{name} {really}");
@@ -87,14 +70,10 @@ fn single_files_lose_their_suffix() {
         assert_eq!(place.mode("a.txt"), 0o644);
     }
     let place = Place::new();
-    place
-        .unpack("notes.TXT.GZ", &compress("a.gz", b"note\n"))
-        .unwrap();
+    place.unpack("notes.TXT.GZ", &compress("a.gz", b"note\n")).unwrap();
     assert_eq!(place.text("notes.TXT"), "note\n");
     failed(place.unpack(".gz", &compress("a.gz", b"note\n")));
-    place
-        .unpack_as(Kind::Single(Codec::Zstd), "b.zst", &compress("b.zst", b"z"))
-        .unwrap();
+    place.unpack_as(Kind::Single(Codec::Zstd), "b.zst", &compress("b.zst", b"z")).unwrap();
     assert_eq!(place.text("b"), "z");
 }
 
@@ -102,17 +81,10 @@ fn single_files_lose_their_suffix() {
 fn what_unpack_skips_is_left_packed() {
     let place = Place::new();
     for name in ["a-1.crate", "b.gem", "c.tar.zst", "fix.patch", "README"] {
-        assert_eq!(
-            place.unpack(name, b"whatever").unwrap(),
-            Unpacked::default()
-        );
+        assert_eq!(place.unpack(name, b"whatever").unwrap(), Unpacked::default());
     }
     assert_eq!(fs::read_dir(&place.into).unwrap().count(), 0);
-    let kinds = [
-        ("a.crate", "a.gz"),
-        ("c.tar.zst", "c.zst"),
-        ("b.gem", "b.tar"),
-    ];
+    let kinds = [("a.crate", "a.gz"), ("c.tar.zst", "c.zst"), ("b.gem", "b.tar")];
     for (name, really) in kinds {
         let data = compress(really, &sample());
         place.unpack_as(Kind::Tar, name, &data).unwrap();
@@ -165,16 +137,11 @@ fn truncated_data_fails() {
 
 #[test]
 fn a_bomb_is_stopped_in_time() {
-    let limits = Limits {
-        max_bytes: 1 << 20,
-        ..Limits::default()
-    };
+    let limits = Limits { max_bytes: 1 << 20, ..Limits::default() };
     let zeros = vec![0; 8 << 20];
     for name in ["a.gz", "a.xz", "a.bz2"] {
         let place = Place::new();
-        let error = place
-            .unpack_within(name, &compress(name, &zeros), &limits)
-            .unwrap_err();
+        let error = place.unpack_within(name, &compress(name, &zeros), &limits).unwrap_err();
         assert!(matches!(error, UnpackError::TooLarge { .. }), "{error:?}");
         let written = fs::metadata(place.into.join("a")).unwrap().len();
         assert!(written <= 1 << 20, "{written}");
@@ -188,10 +155,7 @@ fn kinds_that_cannot_be_read_are_named() {
     for (name, kind) in [("a.rar", "rar"), ("a.LHA", "lha")] {
         let archive = place.archive(name, b"x");
         let error = unpack(&archive, OsStr::new(name), &place.into, "7", &limits).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!("{name}: {kind} archives are not supported")
-        );
+        assert_eq!(error.to_string(), format!("{name}: {kind} archives are not supported"));
     }
 }
 
@@ -199,14 +163,7 @@ fn kinds_that_cannot_be_read_are_named() {
 fn ar_archives() {
     let member = |name: &str, data: &str| {
         let pad = if data.len() % 2 == 1 { "\n" } else { "" };
-        format!(
-            "{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n{data}{pad}",
-            0,
-            0,
-            0,
-            100_644,
-            data.len()
-        )
+        format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n{data}{pad}", 0, 0, 0, 100_644, data.len())
     };
     let deb = format!(
         "!<arch>\n{}{}{}{}{}",
@@ -269,14 +226,8 @@ fn seven_zip_archives() {
     for bad in ["../outside", "/outside"] {
         place.assert_refused(unpack7(&pack(&[(bad, "x", 0o100_644)]), &limits));
     }
-    let small = Limits {
-        max_bytes: 3,
-        ..limits
-    };
-    assert!(matches!(
-        unpack7(&good, &small),
-        Err(UnpackError::TooLarge { .. })
-    ));
+    let small = Limits { max_bytes: 3, ..limits };
+    assert!(matches!(unpack7(&good, &small), Err(UnpackError::TooLarge { .. })));
     for end in [0, 20, good.len() / 2, good.len() - 1] {
         failed(unpack7(&good[..end], &limits));
     }

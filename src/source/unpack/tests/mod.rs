@@ -25,11 +25,7 @@ impl Place {
         let outer = temp.path().join("outer");
         let into = outer.join("work");
         fs::create_dir_all(&into).unwrap();
-        Place {
-            _temp: temp,
-            outer,
-            into,
-        }
+        Place { _temp: temp, outer, into }
     }
 
     fn archive(&self, name: &str, data: &[u8]) -> PathBuf {
@@ -42,12 +38,7 @@ impl Place {
         self.unpack_within(name, data, &Limits::default())
     }
 
-    fn unpack_within(
-        &self,
-        name: &str,
-        data: &[u8],
-        limits: &Limits,
-    ) -> Result<Unpacked, UnpackError> {
+    fn unpack_within(&self, name: &str, data: &[u8], limits: &Limits) -> Result<Unpacked, UnpackError> {
         let archive = self.archive(name, data);
         unpack(&archive, OsStr::new(name), &self.into, "8", limits)
     }
@@ -87,12 +78,7 @@ impl Place {
     }
 
     fn assert_nothing_outside(&self) {
-        let names = |dir: &Path| {
-            fs::read_dir(dir)
-                .unwrap()
-                .map(|e| e.unwrap().file_name())
-                .collect::<Vec<_>>()
-        };
+        let names = |dir: &Path| fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name()).collect::<Vec<_>>();
         assert_eq!(names(&self.outer), ["work"]);
     }
 }

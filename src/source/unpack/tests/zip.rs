@@ -73,10 +73,7 @@ fn names_that_leave_the_directory_are_refused() {
         let place = Place::new();
         let data = zip(&[("a/x", "x", 0o644), (bad, "out", 0o644)]);
         let text = place.assert_refused(place.unpack("bad.zip", &data));
-        assert!(
-            text.contains("bad.zip") && text.contains("outside"),
-            "{text}"
-        );
+        assert!(text.contains("bad.zip") && text.contains("outside"), "{text}");
     }
     let place = Place::new();
     let data = zip(&[("up", "..", 0o120_777), ("up/outside", "out", 0o644)]);
@@ -85,14 +82,9 @@ fn names_that_leave_the_directory_are_refused() {
 
 #[test]
 fn a_zip_bomb_is_stopped_in_time() {
-    let limits = Limits {
-        max_bytes: 1000,
-        ..Limits::default()
-    };
+    let limits = Limits { max_bytes: 1000, ..Limits::default() };
     let data = zip(&[("zeros", &"0".repeat(100_000), 0o644)]);
-    let error = Place::new()
-        .unpack_within("a.zip", &data, &limits)
-        .unwrap_err();
+    let error = Place::new().unpack_within("a.zip", &data, &limits).unwrap_err();
     assert!(matches!(error, UnpackError::TooLarge { .. }), "{error:?}");
 }
 

@@ -1,0 +1,3 @@
+//! sed: its command line, its script cut into single commands, and what each command did to each file.
+
+pub mod argv;
