@@ -254,8 +254,8 @@ fn judge(outcome: &Outcome, context: &Context, job: &JobDir) -> Result<(), Failu
         End::Done | End::Stopped => Ok(()),
         End::Failed(reason) => {
             let reason = match reason.as_str() {
-                "" => "died without a message",
-                reason => reason,
+                "" => format!("died without a message{}", last_words(&outcome.tail)),
+                reason => reason.to_owned(),
             };
             let text = format!("{phase} failed: {reason}");
             let failure = if phase == "src_unpack" { Failure::unpack(text) } else { Failure::prepare(text) };
@@ -269,6 +269,13 @@ fn judge(outcome: &Outcome, context: &Context, job: &JobDir) -> Result<(), Failu
             Err(Failure::too_large(format!("{phase} printed more than {} bytes", context.options.bounds.output)))
         }
     }
+}
+
+/// The last line of the phase's output that is not our own.
+fn last_words(tail: &[u8]) -> String {
+    let text = String::from_utf8_lossy(tail);
+    let line = text.lines().rev().map(str::trim).find(|l| !l.is_empty() && !l.starts_with("* died:"));
+    line.map_or(String::new(), |l| format!("; the last output was: {}", l.chars().take(200).collect::<String>()))
 }
 
 fn death_in_ebuild(outcome: &Outcome) -> bool {

@@ -110,9 +110,12 @@ impl JobDir {
         TraceDir::open(&self.root.join("trace"))
     }
 
-    /// Links a distfile into the job's own DISTDIR, as Portage does.
+    /// Links a distfile into the job's own DISTDIR, which shows the ebuild's files and no others.
+    ///
+    /// Tools such as zstd refuse symbolic links, so it is a hard link where that can be.
     pub fn link_distfile(&self, name: &str, path: &Path) -> io::Result<()> {
-        std::os::unix::fs::symlink(fs::canonicalize(path)?, self.distdir().join(name))
+        let (real, to) = (fs::canonicalize(path)?, self.distdir().join(name));
+        fs::hard_link(&real, &to).or_else(|_| std::os::unix::fs::symlink(&real, &to))
     }
 }
 
