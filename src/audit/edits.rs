@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::commands;
 use crate::edit::fate::{self, Known, Later};
 use crate::edit::inventory::{Call, unquoted};
 use crate::edit::outcome::{self, CallOutcome, union};
@@ -69,10 +70,12 @@ impl Scene<'_> {
 /// The edits of all places, then those that the ebuild's text has and nothing ran.
 pub fn edits(places: Vec<Place>, notes: &[Note], sources: &mut Sources, scene: &Scene) -> Vec<Judged> {
     let mut found = Vec::new();
-    let all: Vec<Record> = places.iter().flat_map(|p| p.records.iter().cloned()).collect();
+    let mut all: Vec<Record> = places.iter().flat_map(|p| p.records.iter().cloned()).collect();
+    all.sort_by_key(|r| (r.start, r.end));
     for place in places {
         found.push(ran(place, &all, scene));
     }
+    commands::judge(&mut found, scene, &all);
     for note in notes.iter().filter(|n| n.kind == "patch-gone") {
         found.extend(patch_gone(note, sources, scene));
     }

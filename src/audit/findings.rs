@@ -147,11 +147,19 @@ fn dead(judged: &Judged, failure: Option<&Failure>) -> Option<Finding> {
     } else if refused && edit.targets.iter().all(|t| t.verdict == Verdict::Dead) {
         (format!("{tool} refused this edit (exit status {})", edit.exit.unwrap_or_default()), Cause::BadScript)
     } else {
-        (format!("this {tool} changed nothing in {}", files_with(edit, Verdict::Dead)), Cause::Unknown)
+        (format!("this {tool} changed nothing in {}", files_with(edit, Verdict::Dead)), whole_cause(edit))
     };
     let mut finding = of_edit(rule, edit, message);
+    if let Some(command) = edit.commands.iter().find(|c| c.cause == Some(cause)) {
+        finding.evidence.clone_from(&command.evidence);
+    }
     finding.cause = Some(cause);
     Some(finding)
+}
+
+/// The cause that all dead commands share, else that of the first.
+fn whole_cause(edit: &Edit) -> Cause {
+    edit.commands.iter().find_map(|c| c.cause).unwrap_or(Cause::Unknown)
 }
 
 /// Files that the text names literally and that the call did not change.

@@ -1,6 +1,7 @@
 //! One ebuild's job from end to end, and the rules by which its edits are judged.
 
 mod changed;
+mod commands;
 pub mod context;
 mod distfiles;
 pub mod eapi;

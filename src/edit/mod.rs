@@ -1,5 +1,6 @@
 //! What an edit is, and what it did.
 
+pub mod cause;
 pub mod fate;
 pub mod inventory;
 pub mod outcome;

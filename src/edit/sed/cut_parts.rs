@@ -4,10 +4,7 @@ use super::*;
 
 impl Cutter<'_> {
     pub(super) fn addresses(&mut self) -> Result<Addresses, CutError> {
-        let mut result = Addresses {
-            first: self.address()?,
-            ..Addresses::default()
-        };
+        let mut result = Addresses { first: self.address()?, ..Addresses::default() };
         if let Some(first) = &result.first {
             if matches!(first.kind, AddressKind::Plus(_) | AddressKind::Multiple(_)) {
                 return self.fail("invalid usage of +N or ~N as first address");
@@ -59,12 +56,7 @@ impl Cutter<'_> {
                 let Some(span) = span else {
                     return self.fail("unterminated address regex");
                 };
-                let mut regex = Regex {
-                    span,
-                    delimiter,
-                    ignore_case: false,
-                    multiline: false,
-                };
+                let mut regex = Regex { span, delimiter, ignore_case: false, multiline: false };
                 end = Some(self.at);
                 if extended {
                     end = Some(self.regex_flags(&mut regex));
@@ -115,10 +107,7 @@ impl Cutter<'_> {
             }
             _ => return Ok(None),
         };
-        Ok(Some(Address {
-            span: start..end.unwrap_or(self.at),
-            kind,
-        }))
+        Ok(Some(Address { span: start..end.unwrap_or(self.at), kind }))
     }
 
     /// Passes `I` and `M` behind an address; where the last of them ends.
@@ -228,12 +217,7 @@ impl Cutter<'_> {
             return self.fail(RECURSIVE);
         }
         let mut result = Substitute {
-            regex: Regex {
-                span,
-                delimiter,
-                ignore_case: false,
-                multiline: false,
-            },
+            regex: Regex { span, delimiter, ignore_case: false, multiline: false },
             replacement,
             flags: self.at..self.at,
             global: false,
@@ -328,10 +312,7 @@ impl Cutter<'_> {
         let before = self.at;
         self.skip_blanks();
         let start = self.at;
-        while self
-            .peek()
-            .is_some_and(|b| !matches!(b, b'\n' | b' ' | b'\t' | b';' | b'}' | b'#'))
-        {
+        while self.peek().is_some_and(|b| !matches!(b, b'\n' | b' ' | b'\t' | b';' | b'}' | b'#')) {
             self.at += 1;
         }
         let end = if start == self.at { before } else { self.at };
@@ -383,10 +364,7 @@ impl Cutter<'_> {
                     None => {
                         self.script.commands[index].span.end = self.at;
                         self.script.commands[index].detail = Detail::Text(Vec::new());
-                        self.pending = Some(Pending {
-                            command: index,
-                            raw,
-                        });
+                        self.pending = Some(Pending { command: index, raw });
                         return Ok(());
                     }
                     Some(b'\n') => {}
@@ -419,10 +397,7 @@ impl Cutter<'_> {
         let end = self.at;
         if pending {
             self.set(index, Detail::Text(raw.clone()), end);
-            self.pending = Some(Pending {
-                command: index,
-                raw,
-            });
+            self.pending = Some(Pending { command: index, raw });
         } else {
             let Some(plain) = text::unescape(&raw, Place::Plain) else {
                 return self.fail(RECURSIVE);

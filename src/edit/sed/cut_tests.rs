@@ -6,10 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::edit::sed::argv::{Invocation, words};
 
-const UTF8: Locale = Locale {
-    posixly_correct: false,
-    utf8: true,
-};
+const UTF8: Locale = Locale { posixly_correct: false, utf8: true };
 
 fn cut_argv(argv: &[&str]) -> Result<Script, CutError> {
     let invocation = Invocation::parse(&words(argv), false).expect("sed would start");
@@ -21,20 +18,13 @@ fn cut(script: &str) -> Script {
 }
 
 fn sources(script: &Script) -> Vec<&str> {
-    script
-        .commands
-        .iter()
-        .map(|c| std::str::from_utf8(script.source(&c.span)).expect("text"))
-        .collect()
+    script.commands.iter().map(|c| std::str::from_utf8(script.source(&c.span)).expect("text")).collect()
 }
 
 #[test]
 fn separators_and_blocks() {
     let script = cut("s/a/b/;s/c/d/g ; /x/ { p;p }\n $!{ N ; D;};;d # end");
-    assert_eq!(
-        sources(&script),
-        ["s/a/b/", "s/c/d/g", "p", "p", "N", "D", "d"]
-    );
+    assert_eq!(sources(&script), ["s/a/b/", "s/c/d/g", "p", "p", "N", "D", "d"]);
     assert_eq!(
         script.commands.iter().map(|c| c.block).collect::<Vec<_>>(),
         [None, None, Some(0), Some(0), Some(1), Some(1), None]
@@ -60,41 +50,22 @@ fn texts() {
 
 #[test]
 fn texts_over_several_pieces() {
-    let script = cut_argv(&["sed", "-e", "/x/a\\", "-e", "one\\", "-e", "two", "-e", "p"])
-        .expect("sed accepts it");
+    let script = cut_argv(&["sed", "-e", "/x/a\\", "-e", "one\\", "-e", "two", "-e", "p"]).expect("sed accepts it");
     assert_eq!(sources(&script), ["/x/a\\\none\\\ntwo", "p"]);
-    assert_eq!(
-        script.commands[0].detail,
-        Detail::Text(b"one\ntwo\n".to_vec())
-    );
+    assert_eq!(script.commands[0].detail, Detail::Text(b"one\ntwo\n".to_vec()));
     assert_eq!((script.commands[0].piece, script.commands[1].piece), (0, 3));
     assert_eq!(script.locate(script.commands[1].span.start), (3, 0));
     // anything else must end in its own piece
-    assert_eq!(
-        cut_argv(&["sed", "-e", "s/a/b\\", "-e", "c/"])
-            .expect_err("refused")
-            .piece,
-        0
-    );
+    assert_eq!(cut_argv(&["sed", "-e", "s/a/b\\", "-e", "c/"]).expect_err("refused").piece, 0);
 }
 
 #[test]
 fn delimiters() {
     let script = cut("s,a\\,b,c,;s|[|]|x|2gp;\\,x,Is/[]/]/y/w out ;p");
-    assert_eq!(
-        sources(&script),
-        ["s,a\\,b,c,", "s|[|]|x|2gp", "\\,x,Is/[]/]/y/w out ;p"]
-    );
-    let Detail::Substitute(second) = &script.commands[1].detail else {
-        panic!("no s")
-    };
-    assert_eq!(
-        (second.number, second.global, second.print),
-        (Some(2), true, true)
-    );
-    let Detail::Substitute(third) = &script.commands[2].detail else {
-        panic!("no s")
-    };
+    assert_eq!(sources(&script), ["s,a\\,b,c,", "s|[|]|x|2gp", "\\,x,Is/[]/]/y/w out ;p"]);
+    let Detail::Substitute(second) = &script.commands[1].detail else { panic!("no s") };
+    assert_eq!((second.number, second.global, second.print), (Some(2), true, true));
+    let Detail::Substitute(third) = &script.commands[2].detail else { panic!("no s") };
     assert_eq!(third.write.as_deref(), Some(&b"out ;p"[..]));
     assert_eq!(script.source(&third.regex.span), b"[]/]");
 }
@@ -105,23 +76,11 @@ fn addresses() {
         let found = cut(script).commands.remove(0).addresses;
         [found.first, found.second].map(|a| a.map(|a| a.kind))
     };
-    assert_eq!(
-        kinds("1~2p"),
-        [Some(AddressKind::Step { first: 1, step: 2 }), None]
-    );
+    assert_eq!(kinds("1~2p"), [Some(AddressKind::Step { first: 1, step: 2 }), None]);
     assert_eq!(kinds("2 ~ 0 p"), [Some(AddressKind::Line(2)), None]);
-    assert_eq!(
-        kinds("5 , ~4 ! p"),
-        [Some(AddressKind::Line(5)), Some(AddressKind::Multiple(4))]
-    );
-    assert_eq!(
-        kinds("$,+3p"),
-        [Some(AddressKind::Last), Some(AddressKind::Plus(3))]
-    );
-    assert!(matches!(
-        kinds("0,/x/p"),
-        [Some(AddressKind::Line(0)), Some(AddressKind::Regex(_))]
-    ));
+    assert_eq!(kinds("5 , ~4 ! p"), [Some(AddressKind::Line(5)), Some(AddressKind::Multiple(4))]);
+    assert_eq!(kinds("$,+3p"), [Some(AddressKind::Last), Some(AddressKind::Plus(3))]);
+    assert!(matches!(kinds("0,/x/p"), [Some(AddressKind::Line(0)), Some(AddressKind::Regex(_))]));
 }
 
 #[test]
@@ -133,8 +92,7 @@ fn first_line_comment_means_quiet() {
 
 #[test]
 fn script_files_are_given() {
-    let invocation = Invocation::parse(&words(["sed", "-f", "x.sed", "-e", "p"]), false)
-        .expect("sed would start");
+    let invocation = Invocation::parse(&words(["sed", "-f", "x.sed", "-e", "p"]), false).expect("sed would start");
     let files = HashMap::from([(b"x.sed".to_vec(), b"s/a/b/\n".to_vec())]);
     let script = Script::cut(&invocation, &files, UTF8).expect("sed accepts it");
     assert_eq!(sources(&script), ["s/a/b/", "p"]);
@@ -167,18 +125,10 @@ fn gaps_hold_nothing(script: &Script) {
             Item::Open(block) => &script.blocks[*block].span,
             Item::Close { span, .. } | Item::Label { span, .. } | Item::Comment(span) => span,
         };
-        assert!(
-            script.text[at..span.start]
-                .iter()
-                .all(|&b| b == b';' || is_space(b)),
-            "{script:?}"
-        );
+        assert!(script.text[at..span.start].iter().all(|&b| b == b';' || is_space(b)), "{script:?}");
         at = span.end;
     }
-    assert!(
-        script.text[at..].iter().all(|&b| b == b';' || is_space(b)),
-        "{script:?}"
-    );
+    assert!(script.text[at..].iter().all(|&b| b == b';' || is_space(b)), "{script:?}");
 }
 
 /// What sed says to a script: the program as it prints it, or its complaint.
@@ -241,10 +191,7 @@ const OURS: &[&str] = &[
 
 /// The cutter and sed must agree on the pieces.
 fn agree(pieces: &[&str], dir: &std::path::Path) {
-    let argv: Vec<Vec<u8>> = pieces
-        .iter()
-        .flat_map(|p| [b"-e".to_vec(), p.as_bytes().to_vec()])
-        .collect();
+    let argv: Vec<Vec<u8>> = pieces.iter().flat_map(|p| [b"-e".to_vec(), p.as_bytes().to_vec()]).collect();
     let mut whole = words(["sed"]);
     whole.extend(argv.iter().cloned());
     let invocation = Invocation::parse(&whole, false).expect("sed would start");
@@ -264,17 +211,11 @@ fn agree(pieces: &[&str], dir: &std::path::Path) {
         }
         (Err(theirs), Err(ours)) => {
             let regex_first = !OURS.iter().any(|text| theirs.contains(text));
-            assert!(
-                regex_first || theirs.ends_with(&ours.reason),
-                "{pieces:?}: sed: {theirs}; cutter: {ours}"
-            );
+            assert!(regex_first || theirs.ends_with(&ours.reason), "{pieces:?}: sed: {theirs}; cutter: {ours}");
         }
         (Ok(_), Err(ours)) => panic!("{pieces:?}: sed accepts it; cutter: {ours}"),
         (Err(theirs), Ok(_)) => {
-            assert!(
-                !OURS.iter().any(|text| theirs.contains(text)),
-                "{pieces:?}: cutter accepts it; sed: {theirs}"
-            );
+            assert!(!OURS.iter().any(|text| theirs.contains(text)), "{pieces:?}: cutter accepts it; sed: {theirs}");
         }
     }
 }
@@ -288,14 +229,8 @@ fn agrees_with_sed_on_tricky_scripts() {
     let tricky = include_str!("cut_tricky.txt");
     let mut count = 0;
     for line in tricky.lines().filter(|line| !line.is_empty()) {
-        let pieces: Vec<String> = line
-            .split(" || ")
-            .map(|p| p.replace("␤", "\n").replace("␍", "\r"))
-            .collect();
-        agree(
-            &pieces.iter().map(String::as_str).collect::<Vec<_>>(),
-            dir.path(),
-        );
+        let pieces: Vec<String> = line.split(" || ").map(|p| p.replace("␤", "\n").replace("␍", "\r")).collect();
+        agree(&pieces.iter().map(String::as_str).collect::<Vec<_>>(), dir.path());
         count += 1;
     }
     assert!(count > 150, "{count} scripts");
@@ -303,18 +238,16 @@ fn agrees_with_sed_on_tricky_scripts() {
 
 fn token() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
-        "s", "y", "/", "/", "/", "a", "b", "\\", "\\", "[", "]", "[^", "[:", ":]", "[.", "{", "}",
-        ";", ";", "\n", "\n", " ", "!", "1", "0", "2", "$", ",", "+", "~", "g", "p", "p", "d",
-        "w f", "i\\", "a\\", "c\\", "i x", "t", "T", ":a", "ba", "#", "=", "q", "I", "M", "e", "l",
-        "x", "N", "\\n", "\\c\\", "r f", "/x/", "s/a/b/", "y/a/b/", "|", "s|a|b|", "é", "\r", "v",
-        "Q5", "\t", "0,/x/", "/x/,+2", "R f", "W f", "z", "F", "&", "\\&", "\\1",
+        "s", "y", "/", "/", "/", "a", "b", "\\", "\\", "[", "]", "[^", "[:", ":]", "[.", "{", "}", ";", ";", "\n",
+        "\n", " ", "!", "1", "0", "2", "$", ",", "+", "~", "g", "p", "p", "d", "w f", "i\\", "a\\", "c\\", "i x", "t",
+        "T", ":a", "ba", "#", "=", "q", "I", "M", "e", "l", "x", "N", "\\n", "\\c\\", "r f", "/x/", "s/a/b/", "y/a/b/",
+        "|", "s|a|b|", "é", "\r", "v", "Q5", "\t", "0,/x/", "/x/,+2", "R f", "W f", "z", "F", "&", "\\&", "\\1",
     ])
 }
 
 fn command() -> impl Strategy<Value = String> {
     let address = prop::sample::select(vec![
-        "", "", "", "1", "$", "/a/", "\\,b,I", "1,3", "/a/,/b/", "2!", "/[/]/", "1~2", "/a/,+1",
-        "0,/b/M ", "$ ! ",
+        "", "", "", "1", "$", "/a/", "\\,b,I", "1,3", "/a/,/b/", "2!", "/[/]/", "1~2", "/a/,+1", "0,/b/M ", "$ ! ",
     ]);
     let command = prop::sample::select(vec![
         "s/a/b/",

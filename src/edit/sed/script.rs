@@ -187,11 +187,7 @@ pub struct Locale {
 
 impl Script {
     /// Cuts the script of `invocation`. `files` holds what the files named by `-f` contain, by the name as given.
-    pub fn cut(
-        invocation: &Invocation,
-        files: &HashMap<Vec<u8>, Vec<u8>>,
-        locale: Locale,
-    ) -> Result<Script, CutError> {
+    pub fn cut(invocation: &Invocation, files: &HashMap<Vec<u8>, Vec<u8>>, locale: Locale) -> Result<Script, CutError> {
         let mut pieces = Vec::with_capacity(invocation.pieces.len());
         for (index, piece) in invocation.pieces.iter().enumerate() {
             let text = match piece.kind {
@@ -215,22 +211,13 @@ impl Script {
     /// The piece that holds a place of the joined text, and the offset within that piece. The newline that joins
     /// two pieces belongs to the first.
     pub fn locate(&self, at: usize) -> (usize, usize) {
-        let piece = self
-            .pieces
-            .partition_point(|p| p.span.start <= at)
-            .saturating_sub(1);
-        (
-            piece,
-            at - self.pieces.get(piece).map_or(0, |p| p.span.start.min(at)),
-        )
+        let piece = self.pieces.partition_point(|p| p.span.start <= at).saturating_sub(1);
+        (piece, at - self.pieces.get(piece).map_or(0, |p| p.span.start.min(at)))
     }
 
     /// The regular expressions in which the commands and blocks are written, addresses first.
     pub fn regexes(&self) -> impl Iterator<Item = &Regex> {
-        let blocks = self
-            .blocks
-            .iter()
-            .flat_map(|block| block.addresses.regexes());
+        let blocks = self.blocks.iter().flat_map(|block| block.addresses.regexes());
         let commands = self.commands.iter().flat_map(ScriptCommand::regexes);
         blocks.chain(commands)
     }
@@ -238,13 +225,10 @@ impl Script {
 
 impl Addresses {
     pub fn regexes(&self) -> impl Iterator<Item = &Regex> {
-        [&self.first, &self.second]
-            .into_iter()
-            .flatten()
-            .filter_map(|address| match &address.kind {
-                AddressKind::Regex(regex) => Some(regex),
-                _ => None,
-            })
+        [&self.first, &self.second].into_iter().flatten().filter_map(|address| match &address.kind {
+            AddressKind::Regex(regex) => Some(regex),
+            _ => None,
+        })
     }
 }
 
