@@ -3,6 +3,7 @@
 pub mod cause;
 pub mod fate;
 pub mod inventory;
+pub mod lines;
 pub mod outcome;
 pub mod place;
 pub mod sed;

@@ -139,6 +139,10 @@ impl Case<'_> {
         self.dead.own.iter().map(|o| o.content.clone()).collect()
     }
 
+    fn pristine(&self) -> Vec<Vec<u8>> {
+        self.dead.own.iter().map(|o| o.pristine.clone().unwrap_or_else(|| o.content.clone())).collect()
+    }
+
     fn option_order(&self) -> Option<Explained> {
         let last = self.dead.invocation.flags;
         if self.switches.extended == last.extended && self.switches.null_data == last.null_data {
@@ -153,10 +157,8 @@ impl Case<'_> {
     /// An earlier step (a patch, another edit, an earlier command of this call) took away what it would have matched.
     fn superseded(&self) -> Option<Explained> {
         let evidence = |contents: &[Vec<u8>], note: &str| self.first_hit(&self.script, &self.switches, contents, note);
-        let pristine: Vec<Vec<u8>> =
-            self.dead.own.iter().map(|o| o.pristine.clone().unwrap_or_else(|| o.content.clone())).collect();
         let found = evidence(&self.contents(), "an earlier command of this call takes it away")
-            .or_else(|| evidence(&pristine, "stood here before an earlier step of the phase"))?;
+            .or_else(|| evidence(&self.pristine(), "stood here before an earlier step of the phase"))?;
         let mut found = found;
         if let Some(first) = found.first_mut()
             && let Some(own) = self.dead.own.iter().find(|o| o.shown == first.path)
@@ -170,7 +172,8 @@ impl Case<'_> {
 
     fn upstreamed(&self) -> Option<Explained> {
         let finder = product::finder(self.dead.script, self.command, self.switches.extended)?;
-        let evidence = self.first_hit(&finder, &self.switches, &self.contents(), "already so")?;
+        // in the source as it came: what this phase itself wrote is no doing of upstream
+        let evidence = self.first_hit(&finder, &self.switches, &self.pristine(), "already so")?;
         Some(Explained { cause: Cause::Upstreamed, evidence })
     }
 
@@ -210,10 +213,8 @@ impl Case<'_> {
             }
         };
         add(&self.command.addresses);
-        let mut block = self.command.block;
-        while let Some(around) = block.and_then(|b| script.blocks.get(b)) {
+        for around in script.blocks.iter().filter(|b| b.commands.contains(&self.command.index)) {
             add(&around.addresses);
-            block = around.parent;
         }
         found.retain(|r| !r.is_last_used());
         found
@@ -240,7 +241,16 @@ impl Case<'_> {
                 return Some(Explained { cause: Cause::Drifted, evidence });
             }
         }
-        self.near_words()
+        self.near_version().or_else(|| self.near_words())
+    }
+
+    /// A version that stands there with other numbers.
+    fn near_version(&self) -> Option<Explained> {
+        let Detail::Substitute(s) = &self.command.detail else { return None };
+        let pattern = relax::any_version(self.dead.script.source(&s.regex.span))?;
+        let script = alone::alone(self.dead.script, self.dead.command, &[(s.regex.span.clone(), pattern)])?;
+        let evidence = self.first_hit(&script, &self.switches, &self.contents(), "words")?;
+        Some(Explained { cause: Cause::Drifted, evidence })
     }
 
     fn near_words(&self) -> Option<Explained> {

@@ -73,11 +73,8 @@ impl Relax {
 /// The regular expressions that decide whether `command` does anything: its own, and those of the blocks around it.
 pub fn regexes<'a>(script: &'a Script, command: &'a ScriptCommand) -> Vec<&'a Regex> {
     let mut found: Vec<&Regex> = command.regexes().collect();
-    let mut block = command.block;
-    while let Some(index) = block {
-        let Some(around) = script.blocks.get(index) else { break };
+    for around in script.blocks.iter().filter(|b| b.commands.contains(&command.index)) {
         found.extend(around.addresses.regexes());
-        block = around.parent;
     }
     found.retain(|r| !r.is_last_used());
     found
@@ -131,6 +128,34 @@ fn without_blanks(text: &[u8]) -> Vec<u8> {
     out
 }
 
+/// A pattern with a version in it, with any numbers in the version's place.
+pub fn any_version(text: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let (mut at, mut runs, mut dots) = (0, 0, 0);
+    while at < text.len() {
+        if text[at].is_ascii_digit() && (at == 0 || !text[at - 1].is_ascii_alphanumeric()) {
+            while at < text.len() && text[at].is_ascii_digit() {
+                at += 1;
+            }
+            runs += 1;
+            out.extend_from_slice(b"[0-9][0-9]*");
+            if text.get(at) == Some(&b'.') && text.get(at + 1).is_some_and(u8::is_ascii_digit) {
+                dots += 1;
+                out.extend_from_slice(b"\\.");
+                at += 1;
+            } else if text[at..].starts_with(b"\\.") && text.get(at + 2).is_some_and(u8::is_ascii_digit) {
+                dots += 1;
+                out.extend_from_slice(b"\\.");
+                at += 2;
+            }
+            continue;
+        }
+        out.push(text[at]);
+        at += 1;
+    }
+    (runs >= 2 && dots >= 1).then_some(out)
+}
+
 fn without_anchors(text: &[u8]) -> Vec<u8> {
     let text = text.strip_prefix(b"^").unwrap_or(text);
     match text.strip_suffix(b"$") {
@@ -148,5 +173,7 @@ mod tests {
         assert_eq!(without_blanks(b"^a *= [[:space:]]*b\\s\\+c"), b"^a=bc");
         assert_eq!(without_anchors(b"^a$"), b"a");
         assert_eq!(without_anchors(b"a\\$"), b"a\\$");
+        assert_eq!(any_version(b"\"1.7.0\"").as_deref(), Some(&b"\"[0-9][0-9]*\\.[0-9][0-9]*\\.[0-9][0-9]*\""[..]));
+        assert_eq!(any_version(b"lib64"), None);
     }
 }

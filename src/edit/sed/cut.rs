@@ -192,8 +192,8 @@ impl Cutter<'_> {
             }
             b'{' => {
                 let block = self.script.blocks.len();
-                let parent = self.open.last().copied();
-                self.script.blocks.push(Block { span: start..self.at, addresses, parent, piece: here });
+                let first = self.script.commands.len();
+                self.script.blocks.push(Block { span: start..self.at, addresses, commands: first..first, piece: here });
                 self.script.items.push(Item::Open(block));
                 self.open.push(block);
             }
@@ -204,6 +204,7 @@ impl Cutter<'_> {
                 if addressed {
                     return self.fail("`}' doesn't want any addresses");
                 }
+                self.script.blocks[block].commands.end = self.script.commands.len();
                 self.script.items.push(Item::Close { block, span: start..self.at });
                 self.command_end()?;
             }
