@@ -102,6 +102,8 @@ fn fault(error: ureq::Error) -> Fault {
     use ureq::Error;
     let text = error.to_string();
     match error {
+        // A certificate that does not hold will not hold a second later.
+        Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => Fault::Lasting(text),
         Error::Io(_)
         | Error::Timeout(_)
         | Error::ConnectionFailed
@@ -111,7 +113,7 @@ fn fault(error: ureq::Error) -> Fault {
     }
 }
 
-/// The certificates of `SSL_CERT_FILE`, for those who sit behind a proxy that shows its own.
+/// The certificates of `SSL_CERT_FILE`, trusted in place of the built-in ones, for those who sit behind a proxy that shows its own.
 fn own_certificates() -> Option<RootCerts> {
     let path = std::env::var_os("SSL_CERT_FILE")?;
     let pem = std::fs::read(path).ok()?;
