@@ -1,8 +1,10 @@
 //! From places and their traced calls to the report's edits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use super::commands;
+use crate::edit::cause::Explained;
 use crate::edit::fate::{self, Known, Later};
 use crate::edit::inventory::{Call, unquoted};
 use crate::edit::outcome::{self, CallOutcome, union};
@@ -13,12 +15,18 @@ use crate::phase::names::Names;
 use crate::phase::notes::Note;
 use crate::phase::trace::{Record, State, TraceDir};
 use crate::report::model::{By, Edit, EditKind, Origin, Target, Verdict};
-use crate::tree::{Kind, Pack, Snapshot, hex};
+use crate::tree::{Kind, Md5, Pack, Slot, Snapshot, hex, unhex};
 
 /// An edit with what it was made from.
 #[derive(Debug)]
 pub struct Judged {
     pub edit: Edit,
+    /// The files in which a command's range ran to the end for want of its last line, by the command's index.
+    pub unclosed: Vec<(usize, String)>,
+    /// Indices of commands that can never change anything.
+    pub never: Vec<usize>,
+    /// Where the text of files that are gone went.
+    pub moved: Option<Explained>,
     /// None for an edit that did not run.
     pub place: Option<Place>,
     pub calls: Vec<CallOutcome>,
@@ -34,18 +42,38 @@ pub struct Scene<'a> {
     pub filesdir: PathBuf,
     /// Whether the phases came to their end, so that what has no trace did not run.
     pub complete: bool,
+    slots: HashMap<Md5, Slot>,
+    pristine: HashSet<Md5>,
 }
 
-impl Scene<'_> {
+impl<'a> Scene<'a> {
+    pub fn new(
+        names: &'a Names,
+        trace: &'a TraceDir,
+        (before, after): (Option<&'a Snapshot>, Option<&'a Snapshot>),
+        pack: Option<&'a Pack>,
+        filesdir: PathBuf,
+        complete: bool,
+    ) -> Scene<'a> {
+        let mut slots = HashMap::new();
+        let mut pristine = HashSet::new();
+        for (tree, first) in [(before, true), (after, false)] {
+            for entry in tree.iter().flat_map(|t| t.entries.values()) {
+                let Kind::File { md5, pack } = entry.kind else { continue };
+                if let Some(slot) = pack {
+                    slots.entry(md5).or_insert(slot);
+                }
+                if first {
+                    pristine.insert(md5);
+                }
+            }
+        }
+        Scene { names, trace, before, after, pack, filesdir, complete, slots, pristine }
+    }
+
     /// Contents by md5: from the trace, the pristine tree, or the tree as the phase left it.
     pub fn contents(&self, md5: &str) -> Option<Vec<u8>> {
-        let slot = |tree: Option<&Snapshot>| {
-            tree?.entries.values().find_map(|e| match &e.kind {
-                Kind::File { md5: m, pack: Some(slot) } if hex(m) == md5 => Some(*slot),
-                _ => None,
-            })
-        };
-        let kept = || self.pack?.get(slot(self.before).or_else(|| slot(self.after))?).ok();
+        let kept = || self.pack?.get(*self.slots.get(&unhex(md5)?)?).ok();
         self.trace.blob(md5).or_else(kept)
     }
 
@@ -56,9 +84,7 @@ impl Scene<'_> {
 
     /// Whether another file of the tree or of FILESDIR has these contents.
     fn elsewhere(&self, md5: &str) -> bool {
-        let in_tree =
-            |s: &Snapshot| s.entries.values().any(|e| matches!(&e.kind, Kind::File { md5: m, .. } if hex(m) == md5));
-        if self.before.is_some_and(in_tree) {
+        if unhex(md5).is_some_and(|m| self.pristine.contains(&m)) {
             return true;
         }
         let files = walkdir::WalkDir::new(&self.filesdir).into_iter().flatten().filter(|f| f.file_type().is_file());
@@ -69,10 +95,12 @@ impl Scene<'_> {
 /// The edits of all places, then those that the ebuild's text has and nothing ran.
 pub fn edits(places: Vec<Place>, notes: &[Note], sources: &mut Sources, scene: &Scene) -> Vec<Judged> {
     let mut found = Vec::new();
-    let all: Vec<Record> = places.iter().flat_map(|p| p.records.iter().cloned()).collect();
+    let mut all: Vec<Record> = places.iter().flat_map(|p| p.records.iter().cloned()).collect();
+    all.sort_by_key(|r| (r.start, r.end));
     for place in places {
         found.push(ran(place, &all, scene));
     }
+    commands::judge(&mut found, scene, &all);
     for note in notes.iter().filter(|n| n.kind == "patch-gone") {
         found.extend(patch_gone(note, sources, scene));
     }
@@ -114,7 +142,7 @@ fn ran(place: Place, all: &[Record], scene: &Scene) -> Judged {
         variants: vec![0],
         reason: reason.filter(|_| verdict == Verdict::Unknown),
     };
-    Judged { edit, place: Some(place), calls }
+    Judged { edit, unclosed: Vec::new(), never: Vec::new(), moved: None, place: Some(place), calls }
 }
 
 /// Live files whose edit was undone or replaced later become `overwritten`, and the call with them.
@@ -202,7 +230,7 @@ fn patch_gone(note: &Note, sources: &mut Sources, scene: &Scene) -> Option<Judge
         variants: vec![0],
         reason: None,
     };
-    Some(Judged { edit, place: None, calls: Vec::new() })
+    Some(Judged { edit, unclosed: Vec::new(), never: Vec::new(), moved: None, place: None, calls: Vec::new() })
 }
 
 /// The lines of the PATCHES entry (of the ebuild) that names this file.
@@ -271,7 +299,14 @@ fn not_run(found: &mut Vec<Judged>, sources: &Sources) {
             reason: None,
         };
         let edit = Edit { verdict: Verdict::NotRun, ..edit };
-        found.push(Judged { edit, place: None, calls: Vec::new() });
+        found.push(Judged {
+            edit,
+            unclosed: Vec::new(),
+            never: Vec::new(),
+            moved: None,
+            place: None,
+            calls: Vec::new(),
+        });
     }
 }
 

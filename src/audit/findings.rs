@@ -1,5 +1,6 @@
 //! The rules, applied to one ebuild's edits.
 
+use super::command_findings;
 use super::context::Context;
 use super::edits::{Judged, Scene};
 use super::failure::Failure;
@@ -59,7 +60,7 @@ fn blank(rule: Rule, path: &str, message: String) -> Finding {
     }
 }
 
-fn of_edit(rule: Rule, edit: &Edit, message: String) -> Finding {
+pub fn of_edit(rule: Rule, edit: &Edit, message: String) -> Finding {
     Finding {
         edit: Some(edit.id),
         line: Some(edit.origin.line),
@@ -97,11 +98,16 @@ fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut V
     for target in edit.targets.iter().filter(|t| t.verdict == Verdict::PathGone) {
         let mut finding = of_edit(Rule::PathGone, edit, format!("{} is not there", target.path));
         finding.target = Some(target.path.clone());
+        if let Some(moved) = &judged.moved {
+            finding.cause = Some(moved.cause);
+            finding.evidence.clone_from(&moved.evidence);
+        }
         found.push(finding);
     }
     if edit.verdict == Verdict::Live {
         found.extend(dead_targets(judged));
     }
+    found.extend(command_findings::findings(judged, scene));
     if edit.kind != EditKind::Patch {
         found.extend(backups(judged, scene));
         found.extend(emptied(judged, scene));
@@ -147,11 +153,21 @@ fn dead(judged: &Judged, failure: Option<&Failure>) -> Option<Finding> {
     } else if refused && edit.targets.iter().all(|t| t.verdict == Verdict::Dead) {
         (format!("{tool} refused this edit (exit status {})", edit.exit.unwrap_or_default()), Cause::BadScript)
     } else {
-        (format!("this {tool} changed nothing in {}", files_with(edit, Verdict::Dead)), Cause::Unknown)
+        let cause = whole_cause(edit);
+        let why = command_findings::because(Some(cause));
+        (format!("this {tool} changed nothing in {}{why}", files_with(edit, Verdict::Dead)), cause)
     };
     let mut finding = of_edit(rule, edit, message);
+    if let Some(command) = edit.commands.iter().find(|c| c.cause == Some(cause)) {
+        finding.evidence.clone_from(&command.evidence);
+    }
     finding.cause = Some(cause);
     Some(finding)
+}
+
+/// The cause that all dead commands share, else that of the first.
+fn whole_cause(edit: &Edit) -> Cause {
+    edit.commands.iter().find_map(|c| c.cause).unwrap_or(Cause::Unknown)
 }
 
 /// Files that the text names literally and that the call did not change.

@@ -1,6 +1,8 @@
 //! One ebuild's job from end to end, and the rules by which its edits are judged.
 
 mod changed;
+mod command_findings;
+mod commands;
 pub mod context;
 mod distfiles;
 pub mod eapi;
@@ -8,6 +10,7 @@ mod edits;
 mod failure;
 mod findings;
 mod job;
+mod literal_variable;
 mod report;
 pub mod rules;
 mod variables;

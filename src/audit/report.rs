@@ -83,15 +83,14 @@ fn run_of_phases(
             facts.remarks.push(remark);
         }
     }
-    let scene = Scene {
-        names: &names,
-        trace: &trace,
-        before: facts.before.as_ref(),
-        after: facts.after.as_ref(),
-        pack: facts.pack.as_ref(),
-        filesdir: ebuild.dir().join("files"),
-        complete: failure.is_none(),
-    };
+    let scene = Scene::new(
+        &names,
+        &trace,
+        (facts.before.as_ref(), facts.after.as_ref()),
+        facts.pack.as_ref(),
+        ebuild.dir().join("files"),
+        failure.is_none(),
+    );
     let judged = edits::edits(places, notes, &mut sources, &scene);
     report.findings = findings(context, &report.path, &judged, failure, Some(&scene));
     report.tree = tree(facts, &job.workdir());

@@ -1,7 +1,9 @@
 //! What an edit is, and what it did.
 
+pub mod cause;
 pub mod fate;
 pub mod inventory;
+pub mod lines;
 pub mod outcome;
 pub mod place;
 pub mod sed;

@@ -8,4 +8,4 @@ mod snapshot;
 pub use change::{Change, ChangeKind, changes};
 pub use diff::{DIFF_LIMIT, is_binary, unified};
 pub use pack::{PACK_FILE_LIMIT, Pack, Slot};
-pub use snapshot::{Entry, Kind, Md5, Snapshot, SnapshotError, hex, md5_of_file};
+pub use snapshot::{Entry, Kind, Md5, Snapshot, SnapshotError, hex, md5_of_file, unhex};

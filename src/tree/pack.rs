@@ -19,6 +19,13 @@ pub struct Slot {
     len: u64,
 }
 
+impl Slot {
+    /// The contents in a map of the pack.
+    pub fn of(self, map: &[u8]) -> Option<&[u8]> {
+        map.get(self.offset as usize..(self.offset + self.len) as usize)
+    }
+}
+
 /// Only this process writes or reads the file; it has no name once it is open.
 #[derive(Debug)]
 pub struct Pack {
@@ -38,6 +45,12 @@ impl Pack {
         let offset = self.end.fetch_add(len, Ordering::Relaxed);
         self.file.write_all_at(data, offset)?;
         Ok(Slot { offset, len })
+    }
+
+    /// All that was put so far, to be read through [`Slot::of`].
+    pub fn map(&self) -> io::Result<memmap2::Mmap> {
+        // SAFETY: the file has no name and no other process holds it; this one only ever appends
+        unsafe { memmap2::Mmap::map(&self.file) }
     }
 
     pub fn get(&self, slot: Slot) -> io::Result<Vec<u8>> {

@@ -19,6 +19,18 @@ pub fn hex(md5: &Md5) -> String {
     md5.iter().map(|b| format!("{b:02x}")).collect()
 }
 
+/// Reads what [`hex`] wrote.
+pub fn unhex(text: &str) -> Option<Md5> {
+    let mut md5 = [0; 16];
+    if text.len() != 32 || !text.is_ascii() {
+        return None;
+    }
+    for (i, byte) in md5.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[i * 2..i * 2 + 2], 16).ok()?;
+    }
+    Some(md5)
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
     #[error("can't read the tree: {0}")]

@@ -28,7 +28,9 @@ impl Http {
             Some(roots) => config.tls_config(TlsConfig::builder().root_certs(roots).build()),
             None => config,
         };
-        Http { agent: config.build().new_agent() }
+        Http {
+            agent: config.build().new_agent(),
+        }
     }
 
     pub(super) fn get(
@@ -55,7 +57,9 @@ impl Http {
                 if let (Some(length), Some(size)) = (length, size)
                     && length != size
                 {
-                    return Err(Fault::Lasting(format!("size is {length}, the Manifest says {size}")));
+                    return Err(Fault::Lasting(format!(
+                        "size is {length}, the Manifest says {size}"
+                    )));
                 }
             }
             // Part of another file, or a server that cannot go on: once more from the beginning.
@@ -66,7 +70,10 @@ impl Http {
             }
             status @ (408 | 429 | 500..=599) => {
                 let asked = number(response.headers(), header::RETRY_AFTER);
-                return Err(Fault::Passing(format!("HTTP status {status}"), asked.map(Duration::from_secs)));
+                return Err(Fault::Passing(
+                    format!("HTTP status {status}"),
+                    asked.map(Duration::from_secs),
+                ));
             }
             status => return Err(Fault::Lasting(format!("HTTP status {status}"))),
         }
@@ -82,7 +89,9 @@ fn continues(headers: &HeaderMap, have: u64, size: Option<u64>) -> bool {
         let from: u64 = range.split_once('-')?.0.trim().parse().ok()?;
         Some((from, total.trim().parse::<u64>().ok()))
     };
-    range().is_some_and(|(from, total)| from == have && (total.is_none() || size.is_none() || total == size))
+    range().is_some_and(|(from, total)| {
+        from == have && (total.is_none() || size.is_none() || total == size)
+    })
 }
 
 fn number(headers: &HeaderMap, name: header::HeaderName) -> Option<u64> {
@@ -93,14 +102,18 @@ fn fault(error: ureq::Error) -> Fault {
     use ureq::Error;
     let text = error.to_string();
     match error {
-        Error::Io(_) | Error::Timeout(_) | Error::ConnectionFailed | Error::Protocol(_) | Error::HostNotFound => {
-            Fault::Passing(text, None)
-        }
+        // A certificate that does not hold will not hold a second later.
+        Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => Fault::Lasting(text),
+        Error::Io(_)
+        | Error::Timeout(_)
+        | Error::ConnectionFailed
+        | Error::Protocol(_)
+        | Error::HostNotFound => Fault::Passing(text, None),
         _ => Fault::Lasting(text),
     }
 }
 
-/// The certificates of `SSL_CERT_FILE`, for those who sit behind a proxy that shows its own.
+/// The certificates of `SSL_CERT_FILE`, trusted in place of the built-in ones, for those who sit behind a proxy that shows its own.
 fn own_certificates() -> Option<RootCerts> {
     let path = std::env::var_os("SSL_CERT_FILE")?;
     let pem = std::fs::read(path).ok()?;

@@ -73,7 +73,8 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    /// Proxies come from the environment (`https_proxy`, …), further certificates from `SSL_CERT_FILE`.
+    /// Proxies come from the environment (`https_proxy`, …). The certificates of `SSL_CERT_FILE`, where it can be read, are
+    /// trusted in place of the built-in ones.
     pub fn new(options: FetchOptions) -> Self {
         let http = Http::new(&options);
         Fetcher { options, http }

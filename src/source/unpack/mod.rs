@@ -78,6 +78,14 @@ pub fn unpack_as(
 
 fn run(kind: Kind, archive: &Path, name: &OsStr, into: &Path, limits: &Limits) -> Outcome<Unpacked> {
     let remarks = Remarks::default();
+    // Opening a FIFO would wait for ever; an empty file is an error to `unpack`, though tar would take it.
+    let meta = std::fs::metadata(archive)?;
+    if !meta.is_file() {
+        return Err(Fault::failed("is not a regular file"));
+    }
+    if meta.len() == 0 {
+        return Err(Fault::failed("cannot be unpacked, the file is empty"));
+    }
     let file = File::open(archive)?;
     let mut tree = Tree::open(into, limits)?;
     let bytes = name.as_bytes();

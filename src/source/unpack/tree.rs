@@ -3,7 +3,8 @@
 //!
 //! Modes are those that `unpack` leaves behind (PMS: "permissions a+r,u+w,go-w, and a+x for directories"; Portage:
 //! `chmod a+rX,u+w,g-w,o-w`), so only two are left: 0755 for directories and whatever anybody may execute, 0644 for the
-//! rest. They are right from the beginning, so a directory that the archive makes read-only is no hindrance.
+//! rest. Set-user-id, set-group-id and sticky bits go, as they do for tar(1) run by an ordinary user, so that root and
+//! others get the same tree. The modes are right from the beginning, so a directory that the archive makes read-only is no hindrance.
 
 use std::fs::File;
 use std::io::Write;

@@ -1,0 +1,306 @@
+//! The single commands of each sed edit: their verdicts over all calls of the place, and why the dead ones are dead.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use super::edits::{Judged, Scene};
+use crate::edit::cause::{self, Bench, Dead, Event, Explained, Own, Shelf};
+use crate::edit::outcome::{self, union};
+use crate::edit::sed;
+use crate::edit::sed::argv::{Invocation, PieceKind};
+use crate::edit::sed::call::{Call, Content, Environment};
+use crate::edit::sed::run::Sed;
+use crate::edit::sed::script::{Detail, Script};
+use crate::escape::show;
+use crate::phase::trace::{Record, State, TargetRecord, Tool};
+use crate::report::model::{Cause, Command, CommandTarget, EditKind, Verdict};
+use crate::tree::Kind;
+
+/// Bytes of a call's files that are looked at for the cause of a dead command.
+const OWN_LIMIT: usize = 64 << 20;
+
+/// A call of a place with its script cut.
+struct Cut<'a> {
+    record: &'a Record,
+    invocation: Invocation,
+    script: Script,
+    /// What `-f` read.
+    files: HashMap<Vec<u8>, Vec<u8>>,
+}
+
+/// Fills `commands` of every sed edit, and refines the verdicts of its files and of the whole.
+pub fn judge(edits: &mut [Judged], scene: &Scene, records: &[Record]) {
+    let Ok(sed) = Sed::locate(&std::env::var_os("PATH").unwrap_or_default()) else { return };
+    let Ok(bench) = Bench::new(sed.path(), scene.trace.path(), "C.UTF-8") else { return };
+    let mut shelf = None;
+    for judged in edits.iter_mut().filter(|j| j.edit.kind == EditKind::Sed && !j.calls.is_empty()) {
+        if matches!(judged.edit.verdict, Verdict::Filter | Verdict::NoOutput | Verdict::NotRun) {
+            continue;
+        }
+        let Some(place) = &judged.place else { continue };
+        let cuts: Vec<Cut> = place.records.iter().filter_map(|r| cut(r, scene)).collect();
+        let mut merged = Merged::default();
+        for group in groups(&cuts) {
+            merged.add(&group, scene, &sed);
+        }
+        let mut commands = merged.commands();
+        let gone = judged.edit.verdict == Verdict::PathGone;
+        for command in commands.iter_mut().filter(|c| c.verdict == Verdict::Dead && !gone) {
+            let shelf = shelf.get_or_insert_with(|| self::shelf(scene, records));
+            if let Some(shelf) = shelf {
+                explain(command, &cuts, shelf, &bench, scene);
+            }
+        }
+        if judged.edit.targets.iter().any(|t| t.verdict == Verdict::PathGone) {
+            let shelf = shelf.get_or_insert_with(|| self::shelf(scene, records));
+            if let Some(shelf) = shelf {
+                judged.moved = moved(&cuts, shelf, &bench, scene);
+            }
+        }
+        merged.refine(judged);
+        judged.edit.commands = commands;
+    }
+}
+
+fn cut<'a>(record: &'a Record, scene: &Scene) -> Option<Cut<'a>> {
+    let invocation = outcome::invocation(record)?;
+    let mut files = HashMap::new();
+    for piece in invocation.pieces.iter().filter(|p| p.kind == PieceKind::File) {
+        let md5 = record.scripts.iter().find(|(index, _)| *index == piece.index).map(|(_, md5)| md5)?;
+        files.insert(piece.text.clone(), scene.trace.blob(md5)?);
+    }
+    let script = Script::cut(&invocation, &files, environment(record).locale()).ok()?;
+    Some(Cut { record, invocation, script, files })
+}
+
+fn environment(record: &Record) -> Environment {
+    let locale = Some(record.locale.0.clone()).filter(|l| !l.is_empty());
+    Environment {
+        lc_all: locale.map(std::ffi::OsString::from_vec),
+        posixly_correct: record.posixly_correct,
+        ..Environment::default()
+    }
+}
+
+/// Calls of the same script that treat each file by itself are judged as one.
+fn groups<'a>(cuts: &'a [Cut<'a>]) -> Vec<Vec<&'a Cut<'a>>> {
+    let mut found: Vec<Vec<&Cut>> = Vec::new();
+    for cut in cuts {
+        let separate = cut.invocation.separate || cut.invocation.in_place.is_some();
+        let twin = found.iter_mut().find(|g| {
+            let first = g[0];
+            separate
+                && first.script.text == cut.script.text
+                && first.script.pieces == cut.script.pieces
+                && first.invocation.flags == cut.invocation.flags
+                && first.invocation.quiet == cut.invocation.quiet
+                && first.record.locale == cut.record.locale
+        });
+        match twin {
+            Some(group) => group.push(cut),
+            None => found.push(vec![cut]),
+        }
+    }
+    found
+}
+
+/// Commands and files over all calls of a place.
+#[derive(Default)]
+struct Merged {
+    commands: Vec<(Command, BTreeMap<String, Verdict>)>,
+    files: BTreeMap<String, Verdict>,
+    unclosed: Vec<(usize, String)>,
+    never: Vec<usize>,
+}
+
+impl Merged {
+    /// Judges one group of calls and takes it in. Commands of equal text are one.
+    fn add(&mut self, group: &[&Cut], scene: &Scene, sed: &Sed) {
+        let first = group[0];
+        let targets: Vec<&TargetRecord> = group.iter().flat_map(|c| &c.record.targets).collect();
+        let blobs: Vec<Option<PathBuf>> =
+            targets.iter().map(|t| Some(scene.trace.blob_path(t.before.md5()?))).collect();
+        let call = Call {
+            invocation: &first.invocation,
+            script_files: first.files.clone(),
+            read_files: read_files(first, scene),
+            environment: environment(first.record),
+            targets: targets
+                .iter()
+                .zip(&blobs)
+                .map(|(target, blob)| sed::call::Target {
+                    before: blob.as_ref().filter(|b| b.exists()).map_or(Content::Missing, |b| Content::File(b)),
+                    changed: match (target.before.md5(), target.after.md5()) {
+                        (Some(a), Some(b)) => Some(a != b),
+                        _ => None,
+                    },
+                })
+                .collect(),
+        };
+        let judgement = sed::judge::judge(&call, sed);
+        let names: Vec<String> = targets.iter().map(|t| scene.names.show(outcome::path(&t.path))).collect();
+        for (name, verdict) in names.iter().zip(&judgement.targets) {
+            let known = self.files.entry(name.clone()).or_insert(*verdict);
+            *known = union([*known, *verdict]);
+        }
+        // two commands of one script may have the same text
+        let mut taken = HashSet::new();
+        for judged in judgement.commands {
+            let text = show(&judged.text);
+            let twin = |(at, (c, _)): &(usize, &(Command, _))| c.text == text && !taken.contains(at);
+            let place = self.commands.iter().enumerate().find(twin).map(|(at, _)| at);
+            let place = place.unwrap_or_else(|| {
+                let index = if self.commands.iter().any(|(c, _)| c.index == judged.index) {
+                    self.commands.len()
+                } else {
+                    judged.index
+                };
+                let command = Command {
+                    index,
+                    text,
+                    verdict: judged.verdict,
+                    cause: judged.option_order.then_some(Cause::OptionOrder),
+                    evidence: Vec::new(),
+                    targets: Vec::new(),
+                    reason: judged.reason.clone(),
+                };
+                self.commands.push((command, BTreeMap::new()));
+                self.commands.len() - 1
+            });
+            taken.insert(place);
+            let (command, files) = &mut self.commands[place];
+            command.verdict = union([command.verdict, judged.verdict]);
+            for (name, verdict) in names.iter().zip(&judged.targets) {
+                let known = files.entry(name.clone()).or_insert(*verdict);
+                *known = union([*known, *verdict]);
+            }
+            if judged.never {
+                self.never.push(command.index);
+            }
+            for file in judged.unclosed {
+                self.unclosed.extend(names.get(file).map(|n| (command.index, n.clone())));
+            }
+        }
+    }
+
+    fn commands(&self) -> Vec<Command> {
+        let with_targets = |(command, files): &(Command, BTreeMap<String, Verdict>)| {
+            let targets = files.iter().map(|(path, verdict)| CommandTarget { path: path.clone(), verdict: *verdict });
+            Command { targets: targets.collect(), ..command.clone() }
+        };
+        let mut found: Vec<Command> = self.commands.iter().map(with_targets).collect();
+        found.sort_by_key(|c| c.index);
+        found
+    }
+
+    /// What looked dead by its bytes may be an identity, undone by itself, or a guard.
+    fn refine(&self, judged: &mut Judged) {
+        judged.unclosed.clone_from(&self.unclosed);
+        judged.never.clone_from(&self.never);
+        for target in judged.edit.targets.iter_mut().filter(|t| t.verdict == Verdict::Dead) {
+            if let Some(verdict @ (Verdict::Identity | Verdict::NetZero | Verdict::Guard)) =
+                self.files.get(&target.path)
+            {
+                target.verdict = *verdict;
+            }
+        }
+        if judged.edit.verdict == Verdict::Dead && !judged.edit.targets.is_empty() {
+            judged.edit.verdict = union(judged.edit.targets.iter().map(|t| t.verdict));
+        }
+    }
+}
+
+/// What `r` and `R` would have read, as far as it lies where the phase may read.
+fn read_files(cut: &Cut, scene: &Scene) -> HashMap<Vec<u8>, Option<Vec<u8>>> {
+    let mut found = HashMap::new();
+    for command in cut.script.commands.iter().filter(|c| matches!(c.name, b'r' | b'R')) {
+        let Detail::File(name) = &command.detail else { continue };
+        let path = outcome::path(&cut.record.cwd).join(std::ffi::OsStr::from_bytes(name));
+        let path = scene.names.normal(&path);
+        if scene.names.below_work(&path).is_some() || path.starts_with(&scene.filesdir) {
+            found.insert(name.clone(), std::fs::read(&path).ok());
+        }
+    }
+    found
+}
+
+/// Where the text went that a place's files had, when the files themselves are gone.
+fn moved(cuts: &[Cut], shelf: &Shelf, bench: &Bench, scene: &Scene) -> Option<Explained> {
+    let (cut, gone) = cuts.iter().find_map(|cut| {
+        let missing = cut.record.targets.iter().filter(|t| matches!(t.before, State::Missing));
+        let gone: Vec<PathBuf> =
+            missing.filter_map(|t| Some(scene.names.below_work(outcome::path(&t.path))?.to_path_buf())).collect();
+        (!gone.is_empty()).then_some((cut, gone))
+    })?;
+    let dead =
+        Dead { invocation: &cut.invocation, script: &cut.script, command: 0, own: &[], moment: cut.record.start };
+    Some(cause::moved(&dead, &gone, shelf, bench))
+}
+
+/// Says why `command` is dead, by the first call that has it.
+fn explain(command: &mut Command, cuts: &[Cut], shelf: &Shelf, bench: &Bench, scene: &Scene) {
+    for cut in cuts {
+        let Some(index) = cut.script.commands.iter().position(|c| show(cut.script.source(&c.span)) == command.text)
+        else {
+            continue;
+        };
+        let own = own(cut.record, scene);
+        if own.is_empty() {
+            continue;
+        }
+        let dead = Dead {
+            invocation: &cut.invocation,
+            script: &cut.script,
+            command: index,
+            own: &own,
+            moment: cut.record.start,
+        };
+        let explained = cause::explain(&dead, shelf, bench);
+        command.cause = Some(explained.cause);
+        command.evidence = explained.evidence;
+        return;
+    }
+}
+
+/// The files of a call with their contents.
+fn own(record: &Record, scene: &Scene) -> Vec<Own> {
+    let one = |target: &crate::phase::trace::TargetRecord| {
+        let path = outcome::path(&target.path);
+        let content = scene.contents(target.before.md5()?)?;
+        let relative = scene.names.below_work(path).map_or_else(|| path.to_path_buf(), Path::to_path_buf);
+        let pristine = pristine(&relative, scene).filter(|p| *p != content);
+        Some(Own { shown: scene.names.show(path), path: relative, content, pristine })
+    };
+    let mut bytes = 0;
+    let bounded = record.targets.iter().filter_map(one).take_while(|own| {
+        bytes += own.content.len();
+        bytes < OWN_LIMIT
+    });
+    bounded.collect()
+}
+
+fn pristine(path: &PathBuf, scene: &Scene) -> Option<Vec<u8>> {
+    match scene.before?.entries.get(path)?.kind {
+        Kind::File { pack: Some(slot), .. } => scene.pack?.get(slot).ok(),
+        _ => None,
+    }
+}
+
+fn shelf(scene: &Scene, records: &[Record]) -> Option<Shelf> {
+    let md5 = |state: &State| state.md5().map(str::to_owned);
+    let mut events = Vec::new();
+    for record in records.iter().filter(|r| r.tool != Tool::Patch) {
+        for target in &record.targets {
+            let Some(path) = scene.names.below_work(outcome::path(&target.path)) else { continue };
+            events.push(Event {
+                path: path.to_path_buf(),
+                start: record.start,
+                end: record.end,
+                before: md5(&target.before),
+                after: md5(&target.after),
+            });
+        }
+    }
+    Some(Shelf::new(scene.before?, scene.after, scene.pack?, &events, &|m| scene.contents(m)))
+}

@@ -1,0 +1,273 @@
+//! Why a command is dead, proved on the tree by the real sed.
+
+mod alone;
+mod literal;
+mod never;
+mod product;
+mod relax;
+mod search;
+mod shelf;
+mod trial;
+mod words;
+
+use std::path::PathBuf;
+
+use crate::edit::sed::argv::Invocation;
+use crate::edit::sed::script::{AddressKind, Detail, Regex, Script, ScriptCommand};
+use crate::escape::{escape_path, show};
+use crate::report::model::{Cause, Evidence};
+use relax::Relax;
+use search::{Hit, Query, first_change};
+pub use shelf::{Event, Shelf};
+pub use trial::Bench;
+use trial::Switches;
+
+/// A file that the command was to change.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// Relative to WORKDIR; none outside of it.
+    pub path: PathBuf,
+    /// As reports name it.
+    pub shown: String,
+    /// Before the call.
+    pub content: Vec<u8>,
+    /// As it was unpacked, where that differs.
+    pub pristine: Option<Vec<u8>>,
+}
+
+/// A dead command.
+#[derive(Debug)]
+pub struct Dead<'a> {
+    pub invocation: &'a Invocation,
+    pub script: &'a Script,
+    pub command: usize,
+    pub own: &'a [Own],
+    /// When the call began, by the trace's clock.
+    pub moment: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explained {
+    pub cause: Cause,
+    pub evidence: Vec<Evidence>,
+}
+
+/// The first cause, in the contract's order, that holds.
+pub fn explain(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
+    let Some(command) = dead.script.commands.get(dead.command) else { return of(Cause::Unknown) };
+    let piece = dead.script.pieces.get(command.piece).map(|p| p.flags).unwrap_or_default();
+    let switches = Switches { extended: piece.extended, quiet: false, null_data: piece.null_data };
+    let Some(script) = alone::alone(dead.script, dead.command, &[]) else { return of(Cause::Unknown) };
+    let case = Case { dead, command, switches, script, shelf, bench };
+    None.or_else(|| case.option_order())
+        .or_else(|| never::never(dead.script, command, piece.null_data).then(|| of(Cause::Never)))
+        .or_else(|| case.superseded())
+        .or_else(|| case.upstreamed())
+        .or_else(|| case.wrong_file())
+        .or_else(|| case.drifted())
+        .unwrap_or_else(|| of(Cause::Removed))
+}
+
+/// Whether a command can never change anything, whatever the file.
+pub fn is_never(script: &Script, command: &ScriptCommand, null_data: bool) -> bool {
+    never::never(script, command, null_data)
+}
+
+/// Where a script that found none of its files would do something: files of the same name, elsewhere.
+pub fn moved(dead: &Dead, gone: &[PathBuf], shelf: &Shelf, bench: &Bench) -> Explained {
+    let Some(script) = alone::with(dead.script, |_| true, &[]) else { return of(Cause::Unknown) };
+    let extended = dead.invocation.flags.extended;
+    let switches = Switches { extended, quiet: dead.invocation.quiet, null_data: dead.invocation.flags.null_data };
+    let query = Query {
+        script: &script,
+        switches: &switches,
+        literals: &[],
+        ignore_case: false,
+        own: gone,
+        moment: dead.moment,
+        named: Some(gone),
+    };
+    match search::search(shelf, bench, &query).0 {
+        hits if hits.is_empty() => of(Cause::Removed),
+        hits => Explained { cause: Cause::Moved, evidence: evidence(&hits, "a file of that name, with matching text") },
+    }
+}
+
+fn of(cause: Cause) -> Explained {
+    Explained { cause, evidence: Vec::new() }
+}
+
+fn evidence(hits: &[Hit], note: &str) -> Vec<Evidence> {
+    let one = |hit: &Hit| Evidence {
+        path: escape_path(&hit.path),
+        line: Some(hit.line),
+        text: Some(show(&hit.text)),
+        note: Some(note.to_owned()),
+    };
+    hits.iter().map(one).collect()
+}
+
+struct Case<'a> {
+    dead: &'a Dead<'a>,
+    command: &'a ScriptCommand,
+    switches: Switches,
+    /// The command alone.
+    script: Vec<u8>,
+    shelf: &'a Shelf,
+    bench: &'a Bench,
+}
+
+impl Case<'_> {
+    /// The first file of `contents` that the script changes, as evidence.
+    fn first_hit(&self, script: &[u8], switches: &Switches, contents: &[Vec<u8>], note: &str) -> Option<Vec<Evidence>> {
+        let slices: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
+        let after = self.bench.run(script, switches, &slices)?;
+        let found = self.dead.own.iter().zip(contents.iter().zip(&after)).find_map(|(own, (old, new))| {
+            let (line, _) = first_change(old, new)?;
+            let text = own.content.split(|b| *b == b'\n').nth(line as usize - 1).unwrap_or_default();
+            Some(Evidence {
+                path: own.shown.clone(),
+                line: Some(line),
+                text: Some(show(text)),
+                note: Some(note.to_owned()),
+            })
+        })?;
+        Some(vec![found])
+    }
+
+    fn contents(&self) -> Vec<Vec<u8>> {
+        self.dead.own.iter().map(|o| o.content.clone()).collect()
+    }
+
+    fn pristine(&self) -> Vec<Vec<u8>> {
+        self.dead.own.iter().map(|o| o.pristine.clone().unwrap_or_else(|| o.content.clone())).collect()
+    }
+
+    fn option_order(&self) -> Option<Explained> {
+        let last = self.dead.invocation.flags;
+        if self.switches.extended == last.extended && self.switches.null_data == last.null_data {
+            return None;
+        }
+        let meant = Switches { extended: last.extended, null_data: last.null_data, ..self.switches.clone() };
+        let evidence =
+            self.first_hit(&self.script, &meant, &self.contents(), "matches once the option stands first")?;
+        Some(Explained { cause: Cause::OptionOrder, evidence })
+    }
+
+    /// An earlier step (a patch, another edit, an earlier command of this call) took away what it would have matched.
+    fn superseded(&self) -> Option<Explained> {
+        let evidence = |contents: &[Vec<u8>], note: &str| self.first_hit(&self.script, &self.switches, contents, note);
+        let found = evidence(&self.contents(), "an earlier command of this call takes it away")
+            .or_else(|| evidence(&self.pristine(), "stood here before an earlier step of the phase"))?;
+        let mut found = found;
+        if let Some(first) = found.first_mut()
+            && let Some(own) = self.dead.own.iter().find(|o| o.shown == first.path)
+            && let Some(old) = own.pristine.as_ref()
+            && let Some(line) = first.line
+        {
+            first.text = old.split(|b| *b == b'\n').nth(line as usize - 1).map(show);
+        }
+        Some(Explained { cause: Cause::Superseded, evidence: found })
+    }
+
+    fn upstreamed(&self) -> Option<Explained> {
+        let finder = product::finder(self.dead.script, self.command, self.switches.extended)?;
+        // in the source as it came: what this phase itself wrote is no doing of upstream
+        let evidence = self.first_hit(&finder, &self.switches, &self.pristine(), "already so")?;
+        Some(Explained { cause: Cause::Upstreamed, evidence })
+    }
+
+    fn wrong_file(&self) -> Option<Explained> {
+        let regexes = self.deciding();
+        if regexes.is_empty() {
+            return None;
+        }
+        let literals = self.literals(&regexes)?;
+        let own: Vec<PathBuf> = self.dead.own.iter().map(|o| o.path.clone()).collect();
+        let query = Query {
+            script: &self.script,
+            switches: &self.switches,
+            literals: &literals,
+            ignore_case: regexes.iter().any(|r| r.ignore_case),
+            own: &own,
+            moment: self.dead.moment,
+            named: None,
+        };
+        let (hits, _) = search::search(self.shelf, self.bench, &query);
+        (!hits.is_empty()).then(|| Explained { cause: Cause::WrongFile, evidence: evidence(&hits, "matches here") })
+    }
+
+    /// The regular expressions without whose match the command does nothing.
+    fn deciding(&self) -> Vec<Regex> {
+        let script = self.dead.script;
+        let mut found = Vec::new();
+        if let Detail::Substitute(s) = &self.command.detail {
+            found.push(s.regex.clone());
+        }
+        let mut add = |addresses: &crate::edit::sed::script::Addresses| {
+            if addresses.negated {
+                return;
+            }
+            if let Some(AddressKind::Regex(regex)) = addresses.first.as_ref().map(|a| &a.kind) {
+                found.push(regex.clone());
+            }
+        };
+        add(&self.command.addresses);
+        for around in script.blocks.iter().filter(|b| b.commands.contains(&self.command.index)) {
+            add(&around.addresses);
+        }
+        found.retain(|r| !r.is_last_used());
+        found
+    }
+
+    /// A literal of each; none where nothing at all narrows the search.
+    fn literals(&self, regexes: &[Regex]) -> Option<Vec<Vec<u8>>> {
+        let all = regexes.iter().map(|r| literal::required(self.dead.script.source(&r.span), self.switches.extended));
+        // a literal across lines is none
+        let found: Vec<Vec<u8>> = all.flatten().filter(|l| !l.contains(&b'\n')).collect();
+        Some(found)
+    }
+
+    fn drifted(&self) -> Option<Explained> {
+        for relax in Relax::ALL {
+            let Some(patches) = relax.patches(self.dead.script, self.command) else { continue };
+            let Some(script) = alone::alone(self.dead.script, self.dead.command, &patches) else { continue };
+            let mut switches = self.switches.clone();
+            if relax == Relax::RegexDialect {
+                switches.extended = !switches.extended;
+            }
+            let contents: Vec<Vec<u8>> = self.dead.own.iter().map(|o| relax.content(&o.content)).collect();
+            if let Some(evidence) = self.first_hit(&script, &switches, &contents, relax.note()) {
+                return Some(Explained { cause: Cause::Drifted, evidence });
+            }
+        }
+        self.near_version().or_else(|| self.near_words())
+    }
+
+    /// A version that stands there with other numbers.
+    fn near_version(&self) -> Option<Explained> {
+        let Detail::Substitute(s) = &self.command.detail else { return None };
+        let pattern = relax::any_version(self.dead.script.source(&s.regex.span))?;
+        let script = alone::alone(self.dead.script, self.dead.command, &[(s.regex.span.clone(), pattern)])?;
+        let evidence = self.first_hit(&script, &self.switches, &self.contents(), "words")?;
+        Some(Explained { cause: Cause::Drifted, evidence })
+    }
+
+    fn near_words(&self) -> Option<Explained> {
+        let pattern: Vec<u8> = self
+            .deciding()
+            .iter()
+            .map(|r| self.dead.script.source(&r.span))
+            .max_by_key(|r| r.len())
+            .map(<[u8]>::to_vec)?;
+        let (own, (line, text)) =
+            self.dead.own.iter().find_map(|o| Some((o, words::nearest(&pattern, &o.content)?)))?;
+        let evidence = Evidence {
+            path: own.shown.clone(),
+            line: Some(line),
+            text: Some(show(&text)),
+            note: Some("words".to_owned()),
+        };
+        Some(Explained { cause: Cause::Drifted, evidence: vec![evidence] })
+    }
+}

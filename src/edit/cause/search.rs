@@ -1,0 +1,165 @@
+//! Searching the tree for files that a command would change: a literal first, then the real sed on what is left.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use memchr::memmem;
+
+use super::shelf::Shelf;
+use super::trial::{Bench, Switches};
+use crate::tree::is_binary;
+
+/// Bytes; larger files are not tried.
+const LARGE: usize = 4 << 20;
+/// Wall time of one search.
+const TIME: Duration = Duration::from_millis(1500);
+/// Files that are enough for an answer.
+const ENOUGH: usize = 12;
+/// Files that one sed is given.
+const BATCH: usize = 64;
+
+/// What is looked for.
+pub struct Query<'a> {
+    pub script: &'a [u8],
+    pub switches: &'a Switches,
+    /// Texts that a file must hold for the script to do anything.
+    pub literals: &'a [Vec<u8>],
+    pub ignore_case: bool,
+    /// Relative to WORKDIR; left out, and the measure of what is near.
+    pub own: &'a [PathBuf],
+    pub moment: u64,
+    /// Only files with one of these base names.
+    pub named: Option<&'a [PathBuf]>,
+}
+
+/// A file that the script would change, with the first line that it would.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    pub path: PathBuf,
+    /// From 1.
+    pub line: u32,
+    pub text: Vec<u8>,
+    rank: u8,
+}
+
+/// The files that `query` would change, the nearest first, and whether the search was cut short.
+pub fn search(shelf: &Shelf, bench: &Bench, query: &Query) -> (Vec<Hit>, bool) {
+    let began = Instant::now();
+    let finders: Vec<memmem::Finder> = query.literals.iter().map(memmem::Finder::new).collect();
+    let mut candidates: Vec<(u8, &Path, &[u8])> = shelf
+        .at(query.moment)
+        .filter(|(path, data)| !query.own.iter().any(|o| o == path) && data.len() <= LARGE && !data.is_empty())
+        .filter(|(path, _)| query.named.is_none_or(|n| n.iter().any(|n| n.file_name() == path.file_name())))
+        .filter(|(_, data)| {
+            if query.ignore_case {
+                let lower = data.to_ascii_lowercase();
+                query.literals.iter().all(|l| memmem::find(&lower, &l.to_ascii_lowercase()).is_some())
+            } else {
+                finders.iter().all(|f| f.find(data).is_some())
+            }
+        })
+        .filter(|(path, data)| !is_binary(data) && (counts(path) || query.own.iter().any(|o| !counts(o))))
+        .map(|(path, data)| (rank(path, query.own), path, data))
+        .collect();
+    candidates.sort_by_key(|(rank, path, _)| (*rank, path.components().count(), path.to_path_buf()));
+    let mut hits = Vec::new();
+    for batch in candidates.chunks(BATCH) {
+        if hits.len() >= ENOUGH || began.elapsed() > TIME {
+            return (hits, true);
+        }
+        let contents: Vec<&[u8]> = batch.iter().map(|c| c.2).collect();
+        let Some(after) = bench.run(query.script, query.switches, &contents) else { continue };
+        for ((rank, path, old), new) in batch.iter().zip(&after) {
+            if let Some((line, text)) = first_change(old, new) {
+                hits.push(Hit { path: path.to_path_buf(), line, text, rank: *rank });
+            }
+        }
+    }
+    hits.sort_by_key(|h| h.rank);
+    (hits, false)
+}
+
+/// The number and text of the first line of `old` that `new` has otherwise.
+pub fn first_change(old: &[u8], new: &[u8]) -> Option<(u32, Vec<u8>)> {
+    if old == new {
+        return None;
+    }
+    let mut number = 0;
+    let mut news = new.split(|b| *b == b'\n');
+    for line in old.split(|b| *b == b'\n') {
+        number += 1;
+        if news.next() != Some(line) {
+            return Some((number, line.to_vec()));
+        }
+    }
+    Some((number, Vec::new()))
+}
+
+fn rank(path: &Path, own: &[PathBuf]) -> u8 {
+    if own.iter().any(|o| o.file_name() == path.file_name()) {
+        0
+    } else if own.iter().any(|o| o.extension().is_some() && o.extension() == path.extension()) {
+        1
+    } else {
+        2
+    }
+}
+
+/// Whether a file is more than a text about the program.
+pub fn counts(path: &Path) -> bool {
+    let name = path.file_name().map(|n| n.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    const NAMES: &[&str] = &[
+        "copying",
+        "news",
+        "readme",
+        "changelog",
+        "changes",
+        "authors",
+        "license",
+        "licence",
+        "hacking",
+        "todo",
+        "thanks",
+        "history",
+        "contributing",
+        "release",
+        "maintainers",
+        "credits",
+        "notice",
+        "faq",
+    ];
+    const SUFFIXES: &[&str] = &["md", "rst", "html", "texi", "texinfo", "tex", "pod", "adoc", "asciidoc", "svg", "pdf"];
+    let stem = name.split(['.', '-', '_']).next().unwrap_or_default();
+    let suffix = name.rsplit('.').next().unwrap_or_default();
+    let in_docs = path.parent().is_some_and(|p| {
+        p.components().any(|c| {
+            let part = c.as_os_str().to_string_lossy().to_ascii_lowercase();
+            matches!(part.as_str(), "doc" | "docs" | "documentation" | "man" | "changelogs" | "changelog.d")
+        })
+    });
+    // a build description of the documentation is one
+    let builds = name == "cmakelists.txt" || name.starts_with("makefile") || name == "meson.build" || name == "conf.py";
+    builds || !(in_docs || NAMES.contains(&stem) || SUFFIXES.contains(&suffix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_about_the_program_do_not_count() {
+        for name in ["README.md", "COPYING", "a/docs/x.c", "NEWS.2020", "ChangeLog-1"] {
+            assert!(!counts(Path::new(name)), "{name}");
+        }
+        for name in ["CMakeLists.txt", "docs/CMakeLists.txt", "install.sh.in", "src/a.c", "doc/Makefile.am"] {
+            assert!(counts(Path::new(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_first_changed_line_is_told() {
+        assert_eq!(first_change(b"a\nb\n", b"a\nc\n"), Some((2, b"b".to_vec())));
+        assert_eq!(first_change(b"a\n", b"a\n"), None);
+        assert_eq!(first_change(b"a\n", b"a\nb\n"), Some((2, b"".to_vec())));
+    }
+}
