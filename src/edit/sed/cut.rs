@@ -214,11 +214,11 @@ impl Cutter<'_> {
             }
             b'{' => {
                 let block = self.script.blocks.len();
-                let parent = self.open.last().copied();
+                let first = self.script.commands.len();
                 self.script.blocks.push(Block {
                     span: start..self.at,
                     addresses,
-                    parent,
+                    commands: first..first,
                     piece: here,
                 });
                 self.script.items.push(Item::Open(block));
@@ -231,6 +231,7 @@ impl Cutter<'_> {
                 if addressed {
                     return self.fail("`}' doesn't want any addresses");
                 }
+                self.script.blocks[block].commands.end = self.script.commands.len();
                 self.script.items.push(Item::Close {
                     block,
                     span: start..self.at,

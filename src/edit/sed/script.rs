@@ -21,6 +21,8 @@ pub struct Script {
     pub items: Vec<Item>,
     /// The script begins with `#n`, which is `-n`.
     pub quiet: bool,
+    /// Lines end in NUL (`-z` stands anywhere among the options).
+    pub null_data: bool,
 }
 
 /// Where a piece of the invocation lies in the joined text.
@@ -54,8 +56,8 @@ pub struct Block {
     /// The address and the `{`.
     pub span: Span,
     pub addresses: Addresses,
-    /// The block around this one.
-    pub parent: Option<usize>,
+    /// The commands within, those of inner blocks included.
+    pub commands: Range<usize>,
     pub piece: usize,
 }
 
@@ -204,7 +206,9 @@ impl Script {
             };
             pieces.push((text.as_slice(), piece.flags));
         }
-        cut::pieces(&pieces, locale)
+        let mut script = cut::pieces(&pieces, locale)?;
+        script.null_data = invocation.flags.null_data;
+        Ok(script)
     }
 
     /// The command's own text, as it stands in the script.
