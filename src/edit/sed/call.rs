@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::argv::Invocation;
@@ -53,7 +54,10 @@ pub enum Content<'a> {
 impl<'a> Target<'a> {
     /// A file of which both contents are at hand.
     pub fn of_bytes(before: &'a [u8], after: &[u8]) -> Target<'a> {
-        Target { before: Content::Bytes(before), changed: Some(before != after) }
+        Target {
+            before: Content::Bytes(before),
+            changed: Some(before != after),
+        }
     }
 }
 
@@ -68,6 +72,21 @@ impl Content<'_> {
             Content::Missing => Ok(()),
             Content::Bytes(bytes) => fs::write(path, bytes),
             Content::File(file) => std::os::unix::fs::symlink(fs::canonicalize(file)?, path),
+        }
+    }
+
+    /// Does its last line lack its end?
+    pub(super) fn is_cut_off(&self, delimiter: u8) -> bool {
+        let read = |path: &Path| -> io::Result<u8> {
+            let mut last = [0];
+            let file = fs::File::open(path)?;
+            file.read_exact_at(&mut last, file.metadata()?.len().saturating_sub(1))?;
+            Ok(last[0])
+        };
+        match self {
+            Content::Missing => false,
+            Content::Bytes(bytes) => bytes.last().is_some_and(|&last| last != delimiter),
+            Content::File(path) => read(path).is_ok_and(|last| last != delimiter),
         }
     }
 
@@ -96,14 +115,23 @@ impl Environment {
             let name = name.to_string_lossy().to_ascii_lowercase();
             name.contains("utf-8") || name.contains("utf8")
         });
-        Locale { posixly_correct: self.posixly_correct, utf8 }
+        Locale {
+            posixly_correct: self.posixly_correct,
+            utf8,
+        }
     }
 
     /// The variables to set, by name.
     pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
-        let named = [("LC_ALL", &self.lc_all), ("LC_CTYPE", &self.lc_ctype), ("LANG", &self.lang)];
-        let mut out: Vec<_> =
-            named.into_iter().filter_map(|(name, value)| value.clone().map(|value| (name, value))).collect();
+        let named = [
+            ("LC_ALL", &self.lc_all),
+            ("LC_CTYPE", &self.lc_ctype),
+            ("LANG", &self.lang),
+        ];
+        let mut out: Vec<_> = named
+            .into_iter()
+            .filter_map(|(name, value)| value.clone().map(|value| (name, value)))
+            .collect();
         if self.posixly_correct {
             out.push(("POSIXLY_CORRECT", OsString::from("1")));
         }

@@ -38,6 +38,8 @@ pub(super) mod mark {
     pub const RAN_ON: u8 = b'c';
     /// `q` ran before the end of the input.
     pub const EARLY: u8 = b'n';
+    /// The command ran on the last line.
+    pub const LATE: u8 = b'l';
     /// The pattern space before the command follows.
     pub const BEFORE: u8 = b'b';
     /// The pattern space behind the command follows.
@@ -65,15 +67,26 @@ pub(super) enum Owner {
 
 impl Probe {
     pub(super) fn new(script: &Script, quiet: bool, whence: Whence) -> Probe {
-        let nonce = format!("mark-{:016x}-", RandomState::new().build_hasher().finish()).into_bytes();
+        let nonce =
+            format!("mark-{:016x}-", RandomState::new().build_hasher().finish()).into_bytes();
         // a test of the range's end would become the regex that `//` means
         let ranges = !script.regexes().any(Regex::is_last_used);
-        let mut writer = Writer { script, quiet, whence, nonce: &nonce, ranges, out: Vec::new() };
+        let mut writer = Writer {
+            script,
+            quiet,
+            whence,
+            nonce: &nonce,
+            ranges,
+            out: Vec::new(),
+        };
         let mut parts: Vec<(Flags, Vec<u8>)> = Vec::new();
         for item in &script.items {
             let piece = writer.item(item);
             let text = std::mem::take(&mut writer.out);
-            let Some(flags) = piece.and_then(|piece| script.pieces.get(piece)).map(|piece| piece.flags) else {
+            let Some(flags) = piece
+                .and_then(|piece| script.pieces.get(piece))
+                .map(|piece| piece.flags)
+            else {
                 continue;
             };
             match parts.last_mut() {
@@ -111,7 +124,12 @@ impl Writer<'_> {
             Item::Comment(_) => None,
             Item::Close { block, span } => {
                 self.line(&[b"}"]);
-                Some(self.script.locate(span.start).0.max(self.script.blocks[*block].piece))
+                Some(
+                    self.script
+                        .locate(span.start)
+                        .0
+                        .max(self.script.blocks[*block].piece),
+                )
             }
             Item::Label { name, piece, .. } => {
                 self.line(&[b":", name]);
@@ -137,7 +155,7 @@ impl Writer<'_> {
         let nonce = self.nonce;
         self.line(&[b"i\\"]);
         self.line(&[nonce, &[kind], index.to_string().as_bytes()]);
-        if !matches!(kind, mark::AFTER | mark::END | mark::EARLY) {
+        if !matches!(kind, mark::AFTER | mark::END | mark::EARLY | mark::LATE) {
             match self.whence {
                 Whence::Single => {}
                 Whence::Name => self.line(&[b"F"]),
@@ -156,7 +174,13 @@ impl Writer<'_> {
             return;
         }
         let index = range_index(self.script, owner);
-        let whole = addresses(self.script, &Addresses { negated: false, ..found.clone() });
+        let whole = addresses(
+            self.script,
+            &Addresses {
+                negated: false,
+                ..found.clone()
+            },
+        );
         let end = self.script.source(&second.span).to_vec();
         self.line(&[&whole, b"{"]);
         self.mark(mark::RANGE, index);
@@ -171,11 +195,15 @@ impl Writer<'_> {
         let source = self.script.source(&command.span).to_vec();
         let index = command.index;
         match (command.name, &command.detail) {
-            (b'b' | b't' | b'T' | b'n' | b'N' | b'D' | b'h' | b'H' | b'g' | b'G' | b'x' | b'v', _) => {
+            (
+                b'b' | b't' | b'T' | b'n' | b'N' | b'D' | b'h' | b'H' | b'g' | b'G' | b'x' | b'v',
+                _,
+            ) => {
                 self.line(&[&source]);
             }
-            (b'p' | b'P', _) if self.quiet => {}
-            (b'a' | b'i', Detail::Text(text)) if text.is_empty() => {}
+            // only the address has an effect: its regex is what `//` may mean
+            (b'p' | b'P', _) if self.quiet => self.line(&[&address, b"{};"]),
+            (b'a' | b'i', Detail::Text(text)) if text.is_empty() => self.line(&[&address, b"{};"]),
             (b's', Detail::Substitute(substitute)) => {
                 self.line(&[&address, b"{"]);
                 self.substitute(index, substitute);
@@ -208,7 +236,14 @@ impl Writer<'_> {
                 self.line(&[b"$!{"]);
                 self.mark(mark::EARLY, index);
                 self.line(&[b"}"]);
+                self.late(index);
                 self.line(&[b"q"]);
+                self.line(&[b"}"]);
+            }
+            (b'r' | b'R', _) => {
+                self.line(&[&address, b"{"]);
+                self.mark(mark::RAN, index);
+                self.late(index);
                 self.line(&[b"}"]);
             }
             _ => {
@@ -217,6 +252,12 @@ impl Writer<'_> {
                 self.line(&[b"}"]);
             }
         }
+    }
+
+    fn late(&mut self, index: usize) {
+        self.line(&[b"${"]);
+        self.mark(mark::LATE, index);
+        self.line(&[b"}"]);
     }
 
     fn substitute(&mut self, index: usize, substitute: &Substitute) {
@@ -261,7 +302,10 @@ impl Writer<'_> {
             .max()
             .unwrap_or(command.span.start);
         let rest = self.script.source(&(at..command.span.end));
-        let skip = rest.iter().take_while(|&&b| matches!(b, b' ' | b'\t' | b'!')).count();
+        let skip = rest
+            .iter()
+            .take_while(|&&b| matches!(b, b' ' | b'\t' | b'!'))
+            .count();
         rest[skip..].to_vec()
     }
 }
