@@ -54,10 +54,7 @@ pub enum Content<'a> {
 impl<'a> Target<'a> {
     /// A file of which both contents are at hand.
     pub fn of_bytes(before: &'a [u8], after: &[u8]) -> Target<'a> {
-        Target {
-            before: Content::Bytes(before),
-            changed: Some(before != after),
-        }
+        Target { before: Content::Bytes(before), changed: Some(before != after) }
     }
 }
 
@@ -115,23 +112,14 @@ impl Environment {
             let name = name.to_string_lossy().to_ascii_lowercase();
             name.contains("utf-8") || name.contains("utf8")
         });
-        Locale {
-            posixly_correct: self.posixly_correct,
-            utf8,
-        }
+        Locale { posixly_correct: self.posixly_correct, utf8 }
     }
 
     /// The variables to set, by name.
     pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
-        let named = [
-            ("LC_ALL", &self.lc_all),
-            ("LC_CTYPE", &self.lc_ctype),
-            ("LANG", &self.lang),
-        ];
-        let mut out: Vec<_> = named
-            .into_iter()
-            .filter_map(|(name, value)| value.clone().map(|value| (name, value)))
-            .collect();
+        let named = [("LC_ALL", &self.lc_all), ("LC_CTYPE", &self.lc_ctype), ("LANG", &self.lang)];
+        let mut out: Vec<_> =
+            named.into_iter().filter_map(|(name, value)| value.clone().map(|value| (name, value))).collect();
         if self.posixly_correct {
             out.push(("POSIXLY_CORRECT", OsString::from("1")));
         }

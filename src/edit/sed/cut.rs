@@ -22,10 +22,7 @@ pub(super) fn pieces(pieces: &[(&[u8], Flags)], locale: Locale) -> Result<Script
         }
         let start = joined.len();
         joined.extend_from_slice(text);
-        script.pieces.push(PieceText {
-            span: start..joined.len(),
-            flags,
-        });
+        script.pieces.push(PieceText { span: start..joined.len(), flags });
     }
     let mut cutter = Cutter {
         text: &joined,
@@ -33,11 +30,7 @@ pub(super) fn pieces(pieces: &[(&[u8], Flags)], locale: Locale) -> Result<Script
         end: 0,
         piece: 0,
         locale,
-        dialect: if locale.posixly_correct {
-            Dialect::Correct
-        } else {
-            Dialect::Gnu
-        },
+        dialect: if locale.posixly_correct { Dialect::Correct } else { Dialect::Gnu },
         sandbox: false,
         open: Vec::new(),
         pending: None,
@@ -85,11 +78,7 @@ struct Cutter<'a> {
 impl Cutter<'_> {
     fn fail<T>(&self, reason: &str) -> Result<T, CutError> {
         let start = self.script.pieces[self.piece].span.start;
-        Err(CutError {
-            piece: self.piece,
-            offset: self.at.saturating_sub(start),
-            reason: reason.to_string(),
-        })
+        Err(CutError { piece: self.piece, offset: self.at.saturating_sub(start), reason: reason.to_string() })
     }
 
     /// The next byte of the piece, taken.
@@ -161,16 +150,9 @@ impl Cutter<'_> {
                 && !label.is_empty()
                 && !labels.contains(label.as_slice())
             {
-                let reason = format!(
-                    "can't find label for jump to `{}'",
-                    String::from_utf8_lossy(label)
-                );
+                let reason = format!("can't find label for jump to `{}'", String::from_utf8_lossy(label));
                 let offset = command.span.start - self.script.pieces[command.piece].span.start;
-                return Err(CutError {
-                    piece: command.piece,
-                    offset,
-                    reason,
-                });
+                return Err(CutError { piece: command.piece, offset, reason });
             }
         }
         Ok(())
@@ -206,21 +188,12 @@ impl Cutter<'_> {
                 if name.is_empty() {
                     return self.fail("\":\" lacks a label");
                 }
-                self.script.items.push(Item::Label {
-                    name,
-                    span: start..self.at,
-                    piece: here,
-                });
+                self.script.items.push(Item::Label { name, span: start..self.at, piece: here });
             }
             b'{' => {
                 let block = self.script.blocks.len();
                 let first = self.script.commands.len();
-                self.script.blocks.push(Block {
-                    span: start..self.at,
-                    addresses,
-                    commands: first..first,
-                    piece: here,
-                });
+                self.script.blocks.push(Block { span: start..self.at, addresses, commands: first..first, piece: here });
                 self.script.items.push(Item::Open(block));
                 self.open.push(block);
             }
@@ -232,10 +205,7 @@ impl Cutter<'_> {
                     return self.fail("`}' doesn't want any addresses");
                 }
                 self.script.blocks[block].commands.end = self.script.commands.len();
-                self.script.items.push(Item::Close {
-                    block,
-                    span: start..self.at,
-                });
+                self.script.items.push(Item::Close { block, span: start..self.at });
                 self.command_end()?;
             }
             _ => self.command(start, letter, addresses)?,
@@ -248,9 +218,7 @@ impl Cutter<'_> {
             return Ok(());
         }
         match letter {
-            b'e' | b'F' | b'v' | b'z' | b'L' | b'Q' | b'T' | b'R' | b'W' => {
-                self.unknown_command(letter)
-            }
+            b'e' | b'F' | b'v' | b'z' | b'L' | b'Q' | b'T' | b'R' | b'W' => self.unknown_command(letter),
             b'a' | b'i' | b'l' | b'=' | b'r' if addresses.second.is_some() => {
                 self.fail("command only uses one address")
             }
@@ -259,10 +227,7 @@ impl Cutter<'_> {
     }
 
     fn unknown_command<T>(&self, letter: u8) -> Result<T, CutError> {
-        self.fail(&format!(
-            "unknown command: `{}'",
-            String::from_utf8_lossy(&[letter])
-        ))
+        self.fail(&format!("unknown command: `{}'", String::from_utf8_lossy(&[letter])))
     }
 
     fn command(&mut self, start: usize, letter: u8, addresses: Addresses) -> Result<(), CutError> {
@@ -278,8 +243,7 @@ impl Cutter<'_> {
             piece: self.piece,
         });
         match letter {
-            b'=' | b'd' | b'D' | b'F' | b'g' | b'G' | b'h' | b'H' | b'n' | b'N' | b'p' | b'P'
-            | b'z' | b'x' => {
+            b'=' | b'd' | b'D' | b'F' | b'g' | b'G' | b'h' | b'H' | b'n' | b'N' | b'p' | b'P' | b'z' | b'x' => {
                 self.command_end()?;
             }
             b'a' | b'i' | b'c' => {
@@ -310,20 +274,13 @@ impl Cutter<'_> {
                 self.set(index, Detail::Branch(label), end);
             }
             b'q' | b'Q' | b'l' | b'L' => {
-                if matches!(letter, b'q' | b'Q')
-                    && self.script.commands[index].addresses.second.is_some()
-                {
+                if matches!(letter, b'q' | b'Q') && self.script.commands[index].addresses.second.is_some() {
                     return self.fail("command only uses one address");
                 }
                 self.skip_blanks();
-                let digits = self.dialect != Dialect::Basic
-                    && self.peek().is_some_and(|b| b.is_ascii_digit());
+                let digits = self.dialect != Dialect::Basic && self.peek().is_some_and(|b| b.is_ascii_digit());
                 let number = digits.then(|| self.integer());
-                let end = if digits {
-                    self.at
-                } else {
-                    self.script.commands[index].span.end
-                };
+                let end = if digits { self.at } else { self.script.commands[index].span.end };
                 self.set(index, Detail::Number(number), end);
                 self.command_end()?;
             }

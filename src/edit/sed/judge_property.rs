@@ -6,8 +6,8 @@ use super::*;
 
 fn piece() -> impl Strategy<Value = String> {
     let address = prop::sample::select(vec![
-        "", "", "", "", "/a/", "/b/", "1", "2", "$", "1!", "/a/!", "/a/,/b/", "/b/,/zz/", "2,3",
-        "1~2", "/a/,+1", "0,/b/", "/c/,/a/!", "//", "/B/I", "$!",
+        "", "", "", "", "/a/", "/b/", "1", "2", "$", "1!", "/a/!", "/a/,/b/", "/b/,/zz/", "2,3", "1~2", "/a/,+1",
+        "0,/b/", "/c/,/a/!", "//", "/B/I", "$!",
     ]);
     let command = prop::sample::select(vec![
         "s/a/b/",
@@ -77,16 +77,10 @@ fn piece() -> impl Strategy<Value = String> {
 }
 
 fn text() -> impl Strategy<Value = String> {
-    let line = prop::sample::select(vec![
-        "a", "b", "ab", "ba", "c", "", "abc", "a b a", "xyz", "aa", "#a",
-    ]);
+    let line = prop::sample::select(vec!["a", "b", "ab", "ba", "c", "", "abc", "a b a", "xyz", "aa", "#a"]);
     (prop::collection::vec(line, 0..6), any::<bool>()).prop_map(|(lines, whole)| {
         let text = lines.join("\n");
-        if whole && !text.is_empty() {
-            text + "\n"
-        } else {
-            text
-        }
+        if whole && !text.is_empty() { text + "\n" } else { text }
     })
 }
 

@@ -18,10 +18,7 @@ pub fn never(script: &Script, command: usize) -> bool {
 }
 
 fn extended(script: &Script, command: &ScriptCommand) -> bool {
-    script
-        .pieces
-        .get(command.piece)
-        .is_some_and(|piece| piece.flags.extended)
+    script.pieces.get(command.piece).is_some_and(|piece| piece.flags.extended)
 }
 
 fn gives_itself(script: &Script, command: &ScriptCommand, substitute: &Substitute) -> bool {
@@ -36,9 +33,8 @@ fn gives_itself(script: &Script, command: &ScriptCommand, substitute: &Substitut
     let delimiter = substitute.regex.delimiter;
     !substitute.regex.ignore_case
         && !regex.is_empty()
-        && literal_regex(regex, delimiter, extended(script, command)).is_some_and(|wanted| {
-            literal_replacement(replacement, delimiter).is_some_and(|new| wanted == new)
-        })
+        && literal_regex(regex, delimiter, extended(script, command))
+            .is_some_and(|wanted| literal_replacement(replacement, delimiter).is_some_and(|new| wanted == new))
 }
 
 /// The only text that a regex matches, if it is but one.
@@ -54,11 +50,8 @@ fn literal_regex(regex: &[u8], delimiter: u8, extended: bool) -> Option<Vec<u8>>
         match byte {
             b'\\' => match bytes.next()? {
                 // sed takes the backslash away, and what is left may be special
-                next if next == delimiter => {
-                    out.push(Some(next).filter(|b| !is_special(*b, extended))?)
-                }
-                next @ (b'.' | b'*' | b'[' | b']' | b'^' | b'$' | b'/' | b'\\' | b'-' | b'"'
-                | b'#') => out.push(next),
+                next if next == delimiter => out.push(Some(next).filter(|b| !is_special(*b, extended))?),
+                next @ (b'.' | b'*' | b'[' | b']' | b'^' | b'$' | b'/' | b'\\' | b'-' | b'"' | b'#') => out.push(next),
                 next if extended && is_special(next, true) => out.push(next),
                 _ => return None,
             },
@@ -98,27 +91,19 @@ fn wants_newline(script: &Script, command: &ScriptCommand) -> bool {
     if may_join_lines(script) {
         return false;
     }
-    let blocks = script
-        .blocks
-        .iter()
-        .filter(|block| block.commands.contains(&command.index));
-    let addresses = blocks
-        .map(|block| &block.addresses)
-        .chain([&command.addresses]);
-    let starts = addresses
-        .filter(|a| !a.negated)
-        .filter_map(|a| match &a.first.as_ref()?.kind {
-            AddressKind::Regex(regex) => Some(regex),
-            _ => None,
-        });
+    let blocks = script.blocks.iter().filter(|block| block.commands.contains(&command.index));
+    let addresses = blocks.map(|block| &block.addresses).chain([&command.addresses]);
+    let starts = addresses.filter(|a| !a.negated).filter_map(|a| match &a.first.as_ref()?.kind {
+        AddressKind::Regex(regex) => Some(regex),
+        _ => None,
+    });
     let own = match &command.detail {
         Detail::Substitute(substitute) => Some(&substitute.regex),
         _ => None,
     };
-    starts.chain(own).any(|regex| {
-        regex.delimiter != b'n'
-            && needs_newline(script.source(&regex.span), extended(script, command))
-    })
+    starts
+        .chain(own)
+        .any(|regex| regex.delimiter != b'n' && needs_newline(script.source(&regex.span), extended(script, command)))
 }
 
 /// May the pattern space ever hold a newline?
@@ -126,13 +111,9 @@ fn may_join_lines(script: &Script) -> bool {
     script.null_data
         || script.commands.iter().any(|command| match &command.detail {
             Detail::Substitute(substitute) => {
-                let raw = text::without_escaped(
-                    script.source(&substitute.replacement),
-                    substitute.regex.delimiter,
-                );
+                let raw = text::without_escaped(script.source(&substitute.replacement), substitute.regex.delimiter);
                 substitute.evaluate
-                    || text::unescape(&raw, Place::Replacement)
-                        .is_none_or(|plain| plain.contains(&b'\n'))
+                    || text::unescape(&raw, Place::Replacement).is_none_or(|plain| plain.contains(&b'\n'))
             }
             Detail::Transliterate { to, .. } => to.iter().any(|letter| letter == b"\n"),
             _ => matches!(command.name, b'N' | b'G' | b'H' | b'x' | b'g' | b'e'),
@@ -141,9 +122,7 @@ fn may_join_lines(script: &Script) -> bool {
 
 /// Does every match of the regex hold a newline? A no may be wrong, a yes never is.
 fn needs_newline(regex: &[u8], extended: bool) -> bool {
-    let special = |escaped: bool, byte: u8| {
-        escaped != extended && matches!(byte, b'(' | b')' | b'{' | b'|' | b'?')
-    };
+    let special = |escaped: bool, byte: u8| escaped != extended && matches!(byte, b'(' | b')' | b'{' | b'|' | b'?');
     // what each open group holds so far; the first stands for the whole
     let mut groups = vec![false];
     let mut at = 0;

@@ -67,26 +67,15 @@ pub(super) enum Owner {
 
 impl Probe {
     pub(super) fn new(script: &Script, quiet: bool, whence: Whence) -> Probe {
-        let nonce =
-            format!("mark-{:016x}-", RandomState::new().build_hasher().finish()).into_bytes();
+        let nonce = format!("mark-{:016x}-", RandomState::new().build_hasher().finish()).into_bytes();
         // a test of the range's end would become the regex that `//` means
         let ranges = !script.regexes().any(Regex::is_last_used);
-        let mut writer = Writer {
-            script,
-            quiet,
-            whence,
-            nonce: &nonce,
-            ranges,
-            out: Vec::new(),
-        };
+        let mut writer = Writer { script, quiet, whence, nonce: &nonce, ranges, out: Vec::new() };
         let mut parts: Vec<(Flags, Vec<u8>)> = Vec::new();
         for item in &script.items {
             let piece = writer.item(item);
             let text = std::mem::take(&mut writer.out);
-            let Some(flags) = piece
-                .and_then(|piece| script.pieces.get(piece))
-                .map(|piece| piece.flags)
-            else {
+            let Some(flags) = piece.and_then(|piece| script.pieces.get(piece)).map(|piece| piece.flags) else {
                 continue;
             };
             match parts.last_mut() {
@@ -124,12 +113,7 @@ impl Writer<'_> {
             Item::Comment(_) => None,
             Item::Close { block, span } => {
                 self.line(&[b"}"]);
-                Some(
-                    self.script
-                        .locate(span.start)
-                        .0
-                        .max(self.script.blocks[*block].piece),
-                )
+                Some(self.script.locate(span.start).0.max(self.script.blocks[*block].piece))
             }
             Item::Label { name, piece, .. } => {
                 self.line(&[b":", name]);
@@ -174,13 +158,7 @@ impl Writer<'_> {
             return;
         }
         let index = range_index(self.script, owner);
-        let whole = addresses(
-            self.script,
-            &Addresses {
-                negated: false,
-                ..found.clone()
-            },
-        );
+        let whole = addresses(self.script, &Addresses { negated: false, ..found.clone() });
         let end = self.script.source(&second.span).to_vec();
         self.line(&[&whole, b"{"]);
         self.mark(mark::RANGE, index);
@@ -195,10 +173,7 @@ impl Writer<'_> {
         let source = self.script.source(&command.span).to_vec();
         let index = command.index;
         match (command.name, &command.detail) {
-            (
-                b'b' | b't' | b'T' | b'n' | b'N' | b'D' | b'h' | b'H' | b'g' | b'G' | b'x' | b'v',
-                _,
-            ) => {
+            (b'b' | b't' | b'T' | b'n' | b'N' | b'D' | b'h' | b'H' | b'g' | b'G' | b'x' | b'v', _) => {
                 self.line(&[&source]);
             }
             // only the address has an effect: its regex is what `//` may mean
@@ -302,10 +277,7 @@ impl Writer<'_> {
             .max()
             .unwrap_or(command.span.start);
         let rest = self.script.source(&(at..command.span.end));
-        let skip = rest
-            .iter()
-            .take_while(|&&b| matches!(b, b' ' | b'\t' | b'!'))
-            .count();
+        let skip = rest.iter().take_while(|&&b| matches!(b, b' ' | b'\t' | b'!')).count();
         rest[skip..].to_vec()
     }
 }

@@ -28,11 +28,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits {
-            time: Duration::from_secs(5),
-            output: 1 << 30,
-            memory: 1 << 31,
-        }
+        Limits { time: Duration::from_secs(5), output: 1 << 30, memory: 1 << 31 }
     }
 }
 
@@ -62,16 +58,8 @@ impl Sed {
         for name in ["sed", "gsed"] {
             for dir in std::env::split_paths(path).filter(|dir| dir.is_absolute()) {
                 let file = dir.join(name);
-                let version = Command::new(&file)
-                    .arg("--version")
-                    .stdin(Stdio::null())
-                    .output();
-                if version.is_ok_and(|out| {
-                    out.stdout
-                        .windows(7)
-                        .take(64)
-                        .any(|word| word == b"GNU sed")
-                }) {
+                let version = Command::new(&file).arg("--version").stdin(Stdio::null()).output();
+                if version.is_ok_and(|out| out.stdout.windows(7).take(64).any(|word| word == b"GNU sed")) {
                     return Ok(Sed { path: file });
                 }
             }
@@ -101,10 +89,7 @@ impl Sed {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        let memory = Rlimit {
-            current: Some(limits.memory),
-            maximum: Some(limits.memory),
-        };
+        let memory = Rlimit { current: Some(limits.memory), maximum: Some(limits.memory) };
         // best effort: without the bound the time still ends a run
         let _ = prlimit(Pid::from_raw(child.id() as i32), Resource::As, memory);
         let mut errors = Vec::new();
@@ -137,30 +122,15 @@ fn pump(
         if left.is_zero() {
             return Ok(Some(End::OutOfTime));
         }
-        let wait = Timespec {
-            tv_sec: left.as_secs() as i64,
-            tv_nsec: i64::from(left.subsec_nanos()),
-        };
+        let wait = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
         let mut fds = Vec::with_capacity(2);
-        fds.extend(
-            stdout
-                .as_ref()
-                .map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)),
-        );
-        fds.extend(
-            stderr
-                .as_ref()
-                .map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)),
-        );
+        fds.extend(stdout.as_ref().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
+        fds.extend(stderr.as_ref().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
         match poll(&mut fds, Some(&wait)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let mut ready = fds
-            .iter()
-            .map(|fd| !fd.revents().is_empty())
-            .collect::<Vec<_>>()
-            .into_iter();
+        let mut ready = fds.iter().map(|fd| !fd.revents().is_empty()).collect::<Vec<_>>().into_iter();
         let out_ready = stdout.is_some() && ready.next().unwrap_or(false);
         let err_ready = stderr.is_some() && ready.next().unwrap_or(false);
         if let Some(pipe) = stdout.as_mut().filter(|_| out_ready) {
@@ -227,41 +197,14 @@ mod tests {
         let run = |script: &str, limits: Limits| {
             let arguments = [script, "f"].map(OsString::from);
             let mut out = Vec::new();
-            let end = sed.run(dir.path(), &arguments, &[], limits, |chunk| {
-                out.extend_from_slice(chunk)
-            });
+            let end = sed.run(dir.path(), &arguments, &[], limits, |chunk| out.extend_from_slice(chunk));
             (end.expect("sed starts"), out)
         };
-        let short = Limits {
-            time: Duration::from_millis(200),
-            ..Limits::default()
-        };
+        let short = Limits { time: Duration::from_millis(200), ..Limits::default() };
         assert_eq!(run("s/x/y/", short).1, b"y\n");
         assert_eq!(run(":a;ba", short).0.end, End::OutOfTime);
-        assert_eq!(
-            run(
-                ":a;p;ba",
-                Limits {
-                    output: 1000,
-                    ..short
-                }
-            )
-            .0
-            .end,
-            End::TooMuchOutput
-        );
-        assert_ne!(
-            run(
-                ":a;s/.*/&&/;ta",
-                Limits {
-                    memory: 1 << 26,
-                    ..Limits::default()
-                }
-            )
-            .0
-            .end,
-            End::Exit(0)
-        );
+        assert_eq!(run(":a;p;ba", Limits { output: 1000, ..short }).0.end, End::TooMuchOutput);
+        assert_ne!(run(":a;s/.*/&&/;ta", Limits { memory: 1 << 26, ..Limits::default() }).0.end, End::Exit(0));
         assert_eq!(run("s/(/", short).0.complaint(), "unterminated `s' command");
     }
 }

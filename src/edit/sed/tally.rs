@@ -96,10 +96,7 @@ impl<'a> Tallies<'a> {
             printed: false,
         };
         for (owner, addresses) in owners_of(script) {
-            let from_start = addresses
-                .first
-                .as_ref()
-                .is_some_and(|first| first.kind == AddressKind::Line(0));
+            let from_start = addresses.first.as_ref().is_some_and(|first| first.kind == AddressKind::Line(0));
             for target in 0..targets {
                 tallies.ranges[range_index(script, owner) * targets + target].open = from_start;
             }
@@ -108,13 +105,7 @@ impl<'a> Tallies<'a> {
     }
 
     /// Before a run: its marks, and what they say of the place. `target` is the one of a run on a single file.
-    pub(super) fn begin(
-        &mut self,
-        nonce: &[u8],
-        whence: Whence,
-        target: usize,
-        last_lines: Vec<u64>,
-    ) {
+    pub(super) fn begin(&mut self, nonce: &[u8], whence: Whence, target: usize, last_lines: Vec<u64>) {
         self.nonce = nonce.to_vec();
         self.whence = whence;
         self.last_lines = last_lines;
@@ -151,9 +142,7 @@ impl<'a> Tallies<'a> {
             let row = range_index(self.script, owner) * self.targets;
             for range in &self.ranges[row..row + self.targets] {
                 match range.entered {
-                    Some(target) if range.open && !self.quit[target] => {
-                        out.push(Unclosed { owner, target })
-                    }
+                    Some(target) if range.open && !self.quit[target] => out.push(Unclosed { owner, target }),
                     _ => {}
                 }
             }
@@ -163,17 +152,11 @@ impl<'a> Tallies<'a> {
 
     fn one(&mut self, line: &[u8]) {
         if let Some(rest) = line.strip_prefix(self.nonce.as_slice()) {
-            let index = rest
-                .get(1..)
-                .and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+            let index = rest.get(1..).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
             let (Some(&kind), Some(index)) = (rest.first(), index) else {
                 return;
             };
-            self.at = Place {
-                kind,
-                index,
-                ..self.at
-            };
+            self.at = Place { kind, index, ..self.at };
             self.state = match kind {
                 mark::AFTER => State::WantSpace,
                 mark::END | mark::EARLY | mark::LATE => self.reached(),
@@ -184,10 +167,7 @@ impl<'a> Tallies<'a> {
         }
         match self.state {
             State::WantPlace => {
-                let number = std::str::from_utf8(line)
-                    .ok()
-                    .and_then(|digits| digits.parse::<u64>().ok())
-                    .unwrap_or(0);
+                let number = std::str::from_utf8(line).ok().and_then(|digits| digits.parse::<u64>().ok()).unwrap_or(0);
                 let target = match self.whence {
                     Whence::Line => self.last_lines.partition_point(|&last| last < number),
                     _ => number as usize,
@@ -197,11 +177,7 @@ impl<'a> Tallies<'a> {
             }
             State::WantSpace => {
                 self.space(line);
-                self.state = if self.at.kind == mark::BEFORE {
-                    State::Inside
-                } else {
-                    State::Idle
-                };
+                self.state = if self.at.kind == mark::BEFORE { State::Inside } else { State::Idle };
             }
             State::Inside => self.printed = true,
             State::Idle => {}
@@ -210,11 +186,7 @@ impl<'a> Tallies<'a> {
 
     /// A mark whose place is known.
     fn reached(&mut self) -> State {
-        let Place {
-            kind,
-            index,
-            target,
-        } = self.at;
+        let Place { kind, index, target } = self.at;
         if kind == mark::RANGE || kind == mark::END {
             self.range(kind, index, target);
             return State::Idle;
@@ -267,11 +239,7 @@ impl<'a> Tallies<'a> {
 
     /// The pattern space beside a mark, as `l` writes it.
     fn space(&mut self, line: &[u8]) {
-        let Place {
-            kind,
-            index,
-            target,
-        } = self.at;
+        let Place { kind, index, target } = self.at;
         if kind == mark::BEFORE {
             self.before = line.to_vec();
             self.printed = false;
@@ -285,9 +253,7 @@ impl<'a> Tallies<'a> {
         let changed = match &command.detail {
             Detail::Text(text) => {
                 tally.matched = true;
-                let same = text
-                    .strip_suffix(b"\n")
-                    .is_some_and(|text| text == listed(line));
+                let same = text.strip_suffix(b"\n").is_some_and(|text| text == listed(line));
                 command.addresses.second.is_some() || !same
             }
             _ => line != self.before,
@@ -297,18 +263,12 @@ impl<'a> Tallies<'a> {
                 Detail::Substitute(substitute) => substitute.number.is_none() || self.printed,
                 Detail::Transliterate { from, .. } => {
                     let space = listed(&self.before);
-                    from.iter()
-                        .any(|letter| memchr::memmem::find(&space, letter).is_some())
+                    from.iter().any(|letter| memchr::memmem::find(&space, letter).is_some())
                 }
                 _ => true,
             };
         tally.matched |= matched;
-        if matched
-            && matches!(
-                &command.detail,
-                Detail::Substitute(Substitute { evaluate: true, .. })
-            )
-        {
+        if matched && matches!(&command.detail, Detail::Substitute(Substitute { evaluate: true, .. })) {
             // what the line becomes is the business of the command that it names
             self.tainted[target] = true;
         } else {
@@ -319,15 +279,8 @@ impl<'a> Tallies<'a> {
 
 /// Everything in a script that has addresses.
 fn owners_of(script: &Script) -> impl Iterator<Item = (Owner, &Addresses)> {
-    let commands = script
-        .commands
-        .iter()
-        .map(|command| (Owner::Command(command.index), &command.addresses));
-    let blocks = script
-        .blocks
-        .iter()
-        .enumerate()
-        .map(|(index, block)| (Owner::Block(index), &block.addresses));
+    let commands = script.commands.iter().map(|command| (Owner::Command(command.index), &command.addresses));
+    let blocks = script.blocks.iter().enumerate().map(|(index, block)| (Owner::Block(index), &block.addresses));
     commands.chain(blocks)
 }
 
@@ -357,9 +310,7 @@ fn listed(line: &[u8]) -> Vec<u8> {
             b'0'..=b'7' if rest.len() >= 2 => {
                 let value = [escape, rest[0], rest[1]]
                     .iter()
-                    .fold(0u32, |value, digit| {
-                        value * 8 + u32::from(digit.wrapping_sub(b'0') & 7)
-                    });
+                    .fold(0u32, |value, digit| value * 8 + u32::from(digit.wrapping_sub(b'0') & 7));
                 rest = &rest[2..];
                 value as u8
             }
@@ -375,9 +326,6 @@ mod tests {
 
     #[test]
     fn reads_what_l_writes() {
-        assert_eq!(
-            listed(b"a\\\\b\\n\\t\\303\\251\\000$$"),
-            b"a\\b\n\t\xc3\xa9\0$"
-        );
+        assert_eq!(listed(b"a\\\\b\\n\\t\\303\\251\\000$$"), b"a\\b\n\t\xc3\xa9\0$");
     }
 }
