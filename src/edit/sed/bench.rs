@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use super::argv::Flags;
 use super::call::Call;
@@ -11,6 +12,9 @@ use super::probe::{Probe, Whence};
 use super::run::{End, Limits, Sed};
 use super::script::Script;
 use super::tally::Tallies;
+
+/// Input that gives a run a second more.
+const A_SECOND: u64 = 4 << 20;
 
 /// A private directory with the files of a call, in which sed may run.
 pub(super) struct Bench<'a> {
@@ -32,6 +36,9 @@ impl<'a> Bench<'a> {
         for (index, target) in call.targets.iter().enumerate() {
             target.before.place(&dir.path().join(index.to_string()))?;
         }
+        let size: u64 = call.targets.iter().map(|t| t.before.size()).sum();
+        let time = limits.time + Duration::from_secs(size / A_SECOND);
+        let limits = Limits { time, ..limits };
         Ok(Bench {
             call,
             quiet: call.invocation.quiet || script.quiet,

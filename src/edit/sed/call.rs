@@ -75,6 +75,14 @@ impl Content<'_> {
         }
     }
 
+    pub(super) fn size(&self) -> u64 {
+        match self {
+            Content::Missing => 0,
+            Content::Bytes(bytes) => bytes.len() as u64,
+            Content::File(path) => fs::metadata(path).map_or(0, |data| data.len()),
+        }
+    }
+
     /// Does its last line lack its end?
     pub(super) fn is_cut_off(&self, delimiter: u8) -> bool {
         let read = |path: &Path| -> io::Result<u8> {

@@ -159,8 +159,7 @@ fn harmless(bench: &Bench, script: &Script, command: &ScriptCommand) -> Option<V
         }
         Detail::File(_) if matches!(command.name, b'w' | b'W') => [
             probe::addresses(script, &command.addresses),
-            vec![command.name],
-            b"/dev/null".to_vec(),
+            b"{};".to_vec(),
         ]
         .concat(),
         Detail::File(name) => {
