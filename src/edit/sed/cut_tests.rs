@@ -370,7 +370,7 @@ fn cases(usual: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(cases(400))]
+    #![proptest_config(cases(250))]
 
     #[test]
     fn agrees_with_sed_on_soup(tokens in prop::collection::vec(token(), 1..8), at in 0usize..8) {

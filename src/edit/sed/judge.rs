@@ -252,7 +252,8 @@ impl Judge<'_> {
 
     /// Heeds what the call left of a target as a whole.
     fn settle(&self, commands: &mut [CommandJudgement], target: usize) {
-        let Some(changed) = self.call.targets[target].changed else {
+        let Target { before, changed } = &self.call.targets[target];
+        let Some(changed) = changed.filter(|_| !before.is_missing()) else {
             return;
         };
         let edits = |verdict: Verdict, commands: &[CommandJudgement]| -> Vec<usize> {

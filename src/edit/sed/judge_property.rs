@@ -115,7 +115,7 @@ fn cases(usual: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(cases(200))]
 
     /// Leaving out what is dead or identity gives sed's own output; so does what is live, with what steers it.
     #[test]

@@ -304,6 +304,61 @@ fn several_files() {
 }
 
 #[test]
+fn files_on_disk_and_script_files() {
+    let Some(sed) = sed() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    let blob = dir.path().join("blob");
+    std::fs::write(&blob, b"caf\xe9\r\nsame\r\n").expect("written");
+    let argv = words(["sed", "-i", "-f", "x.sed", "one", "gone", "two"]);
+    let invocation = Invocation::parse(&argv, false).expect("sed would start");
+    let target = |before| Target {
+        before,
+        changed: Some(true),
+    };
+    let call = Call {
+        invocation: &invocation,
+        script_files: HashMap::from([(
+            b"x.sed".to_vec(),
+            b"#!/bin/sed -f\ns/\\r$//\n/same/{\ns/s/s/\n}\n".to_vec(),
+        )]),
+        read_files: HashMap::new(),
+        environment: Environment {
+            lc_all: Some("C.UTF-8".into()),
+            ..Environment::default()
+        },
+        targets: vec![
+            target(Content::File(&blob)),
+            target(Content::Missing),
+            target(Content::File(&blob)),
+        ],
+    };
+    let judgement = judge(&call, sed);
+    assert_eq!(judgement.reason, None);
+    let targets: Vec<_> = judgement
+        .commands
+        .iter()
+        .map(|c| c.targets.clone())
+        .collect();
+    assert_eq!(
+        targets,
+        [
+            [Live, Verdict::PathGone, Live],
+            [Identity, Verdict::PathGone, Identity]
+        ]
+    );
+    assert_eq!(judgement.commands[1].text, b"s/s/s/");
+    let unread = Call {
+        script_files: HashMap::new(),
+        ..call
+    };
+    let reason = judge(&unread, sed).reason;
+    assert_eq!(
+        reason.as_deref(),
+        Some("sed refuses the script: couldn't open file x.sed")
+    );
+}
+
+#[test]
 fn unclosed_ranges() {
     if sed().is_none() {
         return;
