@@ -20,6 +20,8 @@ pub struct Call<'a> {
     /// here at all is unknown.
     pub read_files: HashMap<Vec<u8>, Option<Vec<u8>>>,
     pub environment: Environment,
+    /// The exit status; None: not known.
+    pub exit: Option<i32>,
     /// The input files, in the order of [`Invocation::files`]; a single one where sed read its standard input.
     pub targets: Vec<Target<'a>>,
 }

@@ -286,17 +286,39 @@ impl Judge<'_> {
             }
             return;
         }
+        if self.failed() {
+            for index in live {
+                commands[index].targets[target] = Verdict::Unknown;
+                commands[index].reason = Some("sed failed before it wrote the file".to_string());
+            }
+            return;
+        }
         let lone_text = match live.as_slice() {
             [only] => self.script.commands[*only].name == b'c',
             _ => false,
         };
         for index in live {
-            commands[index].targets[target] = if lone_text {
+            let undone = if lone_text {
                 Verdict::Identity
             } else {
                 Verdict::NetZero
             };
+            commands[index].targets[target] = undone;
         }
+    }
+
+    /// Did sed give up? 1: a bad script; 4: it could not read or write. A script may choose these itself by `q`.
+    fn failed(&self) -> bool {
+        let chosen = |status: i32| {
+            self.script
+                .commands
+                .iter()
+                .any(|command| match command.detail {
+                    Detail::Number(Some(number)) => number == status as u64,
+                    _ => false,
+                })
+        };
+        matches!(self.call.exit, Some(status @ (1 | 4)) if !chosen(status))
     }
 
     fn target(&self, commands: &[CommandJudgement], target: usize) -> Verdict {

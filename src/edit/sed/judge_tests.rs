@@ -66,6 +66,7 @@ fn judge_call(argv: &[&str], files: &[&str], after: Option<&[Vec<u8>]>) -> CallJ
             lc_all: Some("C.UTF-8".into()),
             ..Environment::default()
         },
+        exit: Some(0),
         targets: files
             .iter()
             .enumerate()
@@ -326,6 +327,7 @@ fn files_on_disk_and_script_files() {
             lc_all: Some("C.UTF-8".into()),
             ..Environment::default()
         },
+        exit: None,
         targets: vec![
             target(Content::File(&blob)),
             target(Content::Missing),
@@ -347,6 +349,20 @@ fn files_on_disk_and_script_files() {
         ]
     );
     assert_eq!(judgement.commands[1].text, b"s/s/s/");
+    let failed = Call {
+        exit: Some(4),
+        targets: vec![Target {
+            before: Content::File(&blob),
+            changed: Some(false),
+        }],
+        ..call.clone()
+    };
+    let verdicts: Vec<_> = judge(&failed, sed)
+        .commands
+        .iter()
+        .map(|c| c.verdict)
+        .collect();
+    assert_eq!(verdicts, [Unknown, Identity]);
     let unread = Call {
         script_files: HashMap::new(),
         ..call
