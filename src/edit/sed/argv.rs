@@ -25,7 +25,7 @@ pub struct Invocation {
 }
 
 /// Options that sed heeds while it compiles, so that a piece knows only those given before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags {
     /// `-E`, `-r`
     pub extended: bool,
@@ -37,7 +37,7 @@ pub struct Flags {
     pub sandbox: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PieceKind {
     /// `-e TEXT`
     Expression,
@@ -48,7 +48,7 @@ pub enum PieceKind {
 }
 
 /// A part of the script.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
     pub kind: PieceKind,
     /// The word of argv that holds `text`.

@@ -20,6 +20,8 @@ pub struct Call<'a> {
     /// here at all is unknown.
     pub read_files: HashMap<Vec<u8>, Option<Vec<u8>>>,
     pub environment: Environment,
+    /// The exit status; None: not known.
+    pub exit: Option<i32>,
     /// The input files, in the order of [`Invocation::files`]; a single one where sed read its standard input.
     pub targets: Vec<Target<'a>>,
 }
@@ -69,6 +71,14 @@ impl Content<'_> {
             Content::Missing => Ok(()),
             Content::Bytes(bytes) => fs::write(path, bytes),
             Content::File(file) => std::os::unix::fs::symlink(fs::canonicalize(file)?, path),
+        }
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        match self {
+            Content::Missing => 0,
+            Content::Bytes(bytes) => bytes.len() as u64,
+            Content::File(path) => fs::metadata(path).map_or(0, |data| data.len()),
         }
     }
 

@@ -134,10 +134,11 @@ fn gaps_hold_nothing(script: &Script) {
 /// What sed says to a script: the program as it prints it, or its complaint.
 fn sed(argv: &[Vec<u8>], dir: &std::path::Path) -> Result<String, String> {
     use std::os::unix::ffi::OsStrExt;
+    std::fs::write(dir.join("empty"), "").expect("written");
     let out = Command::new("sed")
         .arg("--debug")
         .args(argv.iter().map(|word| std::ffi::OsStr::from_bytes(word)))
-        .arg("/dev/null")
+        .arg("empty")
         .current_dir(dir)
         .env("LC_ALL", "C.UTF-8")
         .stdin(Stdio::null())
@@ -293,8 +294,16 @@ fn command() -> impl Strategy<Value = String> {
     (address, command, separator).prop_map(|(a, c, s)| format!("{a}{c}{s}"))
 }
 
+/// So many cases, unless PROPTEST_CASES asks for others.
+fn cases(usual: u32) -> ProptestConfig {
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => ProptestConfig::default(),
+        None => ProptestConfig::with_cases(usual),
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(250))]
 
     #[test]
     fn agrees_with_sed_on_soup(tokens in prop::collection::vec(token(), 1..8), at in 0usize..8) {

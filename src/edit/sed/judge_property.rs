@@ -100,8 +100,16 @@ fn without(script: &Script, gone: impl Fn(usize) -> bool) -> String {
     out
 }
 
+/// So many cases, unless PROPTEST_CASES asks for others.
+fn cases(usual: u32) -> ProptestConfig {
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => ProptestConfig::default(),
+        None => ProptestConfig::with_cases(usual),
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(cases(200))]
 
     /// Leaving out what is dead or identity gives sed's own output; so does what is live, with what steers it.
     #[test]
