@@ -26,12 +26,7 @@ pub(super) struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    pub(super) fn new(
-        call: &'a Call,
-        script: &Script,
-        sed: &'a Sed,
-        limits: Limits,
-    ) -> io::Result<Self> {
+    pub(super) fn new(call: &'a Call, script: &Script, sed: &'a Sed, limits: Limits) -> io::Result<Self> {
         let dir = tempfile::Builder::new().prefix("ebaudit-sed-").tempdir()?;
         for (index, target) in call.targets.iter().enumerate() {
             target.before.place(&dir.path().join(index.to_string()))?;
@@ -39,13 +34,7 @@ impl<'a> Bench<'a> {
         let size: u64 = call.targets.iter().map(|t| t.before.size()).sum();
         let time = limits.time + Duration::from_secs(size / A_SECOND);
         let limits = Limits { time, ..limits };
-        Ok(Bench {
-            call,
-            quiet: call.invocation.quiet || script.quiet,
-            sed,
-            limits,
-            dir,
-        })
+        Ok(Bench { call, quiet: call.invocation.quiet || script.quiet, sed, limits, dir })
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -72,38 +61,21 @@ impl<'a> Bench<'a> {
         for (index, (flags, text)) in parts.iter().enumerate() {
             add_flags(&mut arguments, &mut seen, *flags);
             let name = format!("script{index}");
-            fs::write(self.dir().join(&name), text)
-                .map_err(|error| format!("the script can't be written: {error}"))?;
+            fs::write(self.dir().join(&name), text).map_err(|error| format!("the script can't be written: {error}"))?;
             arguments.extend(["-f".into(), name.into()]);
         }
-        add_flags(
-            &mut arguments,
-            &mut seen,
-            Flags {
-                sandbox: false,
-                ..self.call.invocation.flags
-            },
-        );
+        add_flags(&mut arguments, &mut seen, Flags { sandbox: false, ..self.call.invocation.flags });
         arguments.push("--".into());
-        arguments.extend(
-            targets
-                .iter()
-                .map(|target| OsString::from(target.to_string())),
-        );
+        arguments.extend(targets.iter().map(|target| OsString::from(target.to_string())));
         let variables = self.call.environment.variables();
-        let run = self
-            .sed
-            .run(self.dir(), &arguments, &variables, self.limits, sink);
+        let run = self.sed.run(self.dir(), &arguments, &variables, self.limits, sink);
         let run = run.map_err(|error| format!("sed can't be run: {error}"))?;
         match run.end {
             // 2: an input file is missing, as in the call
             End::Exit(0 | 2) => Ok(()),
             End::Exit(_) => Err(format!("sed refuses the script: {}", run.complaint())),
             End::Signal => Err("sed was killed".to_string()),
-            End::OutOfTime => Err(format!(
-                "sed did not come to an end within {} s",
-                self.limits.time.as_secs_f32()
-            )),
+            End::OutOfTime => Err(format!("sed did not come to an end within {} s", self.limits.time.as_secs_f32())),
             End::TooMuchOutput => Err("sed writes without an end".to_string()),
         }
     }
@@ -112,11 +84,7 @@ impl<'a> Bench<'a> {
     pub(super) fn probe<'s>(&self, script: &'s Script) -> Result<Tallies<'s>, String> {
         let count = self.call.targets.len();
         let separate = self.call.invocation.separate;
-        let delimiter = if self.call.invocation.flags.null_data {
-            b'\0'
-        } else {
-            b'\n'
-        };
+        let delimiter = if self.call.invocation.flags.null_data { b'\0' } else { b'\n' };
         let mut tallies = Tallies::new(script, count, separate, delimiter);
         let all: Vec<usize> = (0..count).collect();
         // `--posix` lacks the command that tells the file
@@ -137,8 +105,7 @@ impl<'a> Bench<'a> {
                 let mut last = 0;
                 for target in &self.call.targets {
                     let lines = target.before.lines(delimiter);
-                    last +=
-                        lines.map_err(|error| format!("an input file can't be read: {error}"))?;
+                    last += lines.map_err(|error| format!("an input file can't be read: {error}"))?;
                     last_lines.push(last);
                 }
             }
@@ -152,11 +119,7 @@ impl<'a> Bench<'a> {
 
 /// What ends a line.
 pub(super) fn delimiter(call: &Call) -> u8 {
-    if call.invocation.flags.null_data {
-        b'\0'
-    } else {
-        b'\n'
-    }
+    if call.invocation.flags.null_data { b'\0' } else { b'\n' }
 }
 
 fn add_flags(arguments: &mut Vec<OsString>, seen: &mut Flags, wanted: Flags) {
@@ -165,11 +128,6 @@ fn add_flags(arguments: &mut Vec<OsString>, seen: &mut Flags, wanted: Flags) {
         (wanted.null_data && !seen.null_data, "-z"),
         (wanted.posix && !seen.posix, "--posix"),
     ];
-    arguments.extend(
-        options
-            .into_iter()
-            .filter(|(new, _)| *new)
-            .map(|(_, option)| OsString::from(option)),
-    );
+    arguments.extend(options.into_iter().filter(|(new, _)| *new).map(|(_, option)| OsString::from(option)));
     *seen = wanted;
 }

@@ -52,11 +52,7 @@ pub fn judge_within(call: &Call, sed: &Sed, limits: Limits) -> CallJudgement {
         targets: vec![Verdict::Unknown; call.targets.len()],
         reason: Some(reason),
     };
-    let script = match Script::cut(
-        call.invocation,
-        &call.script_files,
-        call.environment.locale(),
-    ) {
+    let script = match Script::cut(call.invocation, &call.script_files, call.environment.locale()) {
         Ok(script) => script,
         Err(error) => return unknown(format!("sed refuses the script: {error}")),
     };
@@ -65,13 +61,7 @@ pub fn judge_within(call: &Call, sed: &Sed, limits: Limits) -> CallJudgement {
         Err(error) => return unknown(format!("the files of the call can't be laid out: {error}")),
     };
     match bench.probe(&script) {
-        Ok(tallies) => Judge {
-            call,
-            script: &script,
-            bench: &bench,
-            tallies,
-        }
-        .commands(),
+        Ok(tallies) => Judge { call, script: &script, bench: &bench, tallies }.commands(),
         Err(reason) => {
             let mut judgement = unknown(reason);
             judgement.commands = script
@@ -139,23 +129,16 @@ impl Judge<'_> {
         leave_out::find_steering(self.bench, self.script, &mut commands);
         self.unclosed(&mut commands);
         self.option_order(&mut commands);
-        let targets = (0..self.call.targets.len())
-            .map(|target| self.target(&commands, target))
-            .collect();
-        CallJudgement {
-            commands,
-            targets,
-            reason: None,
-        }
+        let targets = (0..self.call.targets.len()).map(|target| self.target(&commands, target)).collect();
+        CallJudgement { commands, targets, reason: None }
     }
 
     fn kind(&self, index: usize) -> Kind {
         let command = &self.script.commands[index];
         match (command.name, &command.detail) {
-            (
-                b'b' | b't' | b'T' | b'n' | b'N' | b'D' | b'h' | b'H' | b'g' | b'G' | b'x' | b'v',
-                _,
-            ) => Kind::Fixed(Verdict::Control),
+            (b'b' | b't' | b'T' | b'n' | b'N' | b'D' | b'h' | b'H' | b'g' | b'G' | b'x' | b'v', _) => {
+                Kind::Fixed(Verdict::Control)
+            }
             (b'p' | b'P', _) if self.bench.quiet => Kind::Fixed(Verdict::Control),
             (b'a' | b'i', Detail::Text(text)) if text.is_empty() => Kind::Fixed(Verdict::Guard),
             (b'r' | b'R', _) => Kind::Reads,
@@ -177,36 +160,24 @@ impl Judge<'_> {
             return (verdict, None);
         }
         if command.name == b'L' {
-            return (
-                Verdict::Unknown,
-                Some("sed no longer knows the command L".to_string()),
-            );
+            return (Verdict::Unknown, Some("sed no longer knows the command L".to_string()));
         }
         let executed = kind == Kind::Executes && tally.matched;
         if executed || (self.tallies.is_tainted(target) && !tally.changed) {
             return (Verdict::Unknown, Some(NOT_RUN.to_string()));
         }
         if self.adds_newline(command, target) {
-            return (
-                Verdict::Live,
-                Some("it adds the newline that the last line lacks".to_string()),
-            );
+            return (Verdict::Live, Some("it adds the newline that the last line lacks".to_string()));
         }
         match kind {
             // Q does not even print the line at hand
             _ if command.name == b'Q' && tally.ran && !self.bench.quiet => (Verdict::Live, None),
             // it keeps sed from the files behind
-            _ if matches!(command.name, b'q' | b'Q')
-                && tally.ran
-                && !tally.changed
-                && self.is_followed(target) =>
-            {
+            _ if matches!(command.name, b'q' | b'Q') && tally.ran && !tally.changed && self.is_followed(target) => {
                 (Verdict::Control, None)
             }
             Kind::Reads if tally.ran => self.read(command),
-            Kind::Writes if tally.ran => {
-                (Verdict::Live, Some("it writes another file".to_string()))
-            }
+            Kind::Writes if tally.ran => (Verdict::Live, Some("it writes another file".to_string())),
             _ if tally.changed => (Verdict::Live, None),
             Kind::Prints if tally.matched && self.bench.quiet => (Verdict::Control, None),
             Kind::Prints if tally.matched => (Verdict::Live, None),
@@ -227,9 +198,7 @@ impl Judge<'_> {
 
     /// Is there another input file behind?
     fn is_followed(&self, target: usize) -> bool {
-        self.call.targets[target + 1..]
-            .iter()
-            .any(|target| !target.before.is_missing())
+        self.call.targets[target + 1..].iter().any(|target| !target.before.is_missing())
     }
 
     fn read(&self, command: &ScriptCommand) -> (Verdict, Option<String>) {
@@ -239,14 +208,8 @@ impl Judge<'_> {
         match self.call.read_files.get(name) {
             Some(Some(content)) if content.is_empty() => (Verdict::Identity, None),
             Some(Some(_)) => (Verdict::Live, None),
-            Some(None) => (
-                Verdict::Dead,
-                Some("the file that it reads is not there".to_string()),
-            ),
-            None => (
-                Verdict::Unknown,
-                Some("what the file that it reads held is not known".to_string()),
-            ),
+            Some(None) => (Verdict::Dead, Some("the file that it reads is not there".to_string())),
+            None => (Verdict::Unknown, Some("what the file that it reads held is not known".to_string())),
         }
     }
 
@@ -258,10 +221,7 @@ impl Judge<'_> {
         };
         let edits = |verdict: Verdict, commands: &[CommandJudgement]| -> Vec<usize> {
             let kinds = commands.iter().filter(|c| c.targets[target] == verdict);
-            kinds
-                .map(|c| c.index)
-                .filter(|&index| self.kind(index) != Kind::Writes)
-                .collect()
+            kinds.map(|c| c.index).filter(|&index| self.kind(index) != Kind::Writes).collect()
         };
         let live = edits(Verdict::Live, commands);
         let unknown = edits(Verdict::Unknown, commands);
@@ -273,13 +233,9 @@ impl Judge<'_> {
                     commands[*only].reason = None;
                 }
                 ([], []) if !steered => {
-                    for command in commands
-                        .iter_mut()
-                        .filter(|c| self.kind(c.index) != Kind::Writes)
-                    {
+                    for command in commands.iter_mut().filter(|c| self.kind(c.index) != Kind::Writes) {
                         command.targets[target] = Verdict::Unknown;
-                        command.reason =
-                            Some("the replay does not show what the call changed".to_string());
+                        command.reason = Some("the replay does not show what the call changed".to_string());
                     }
                 }
                 _ => {}
@@ -298,11 +254,7 @@ impl Judge<'_> {
             _ => false,
         };
         for index in live {
-            let undone = if lone_text {
-                Verdict::Identity
-            } else {
-                Verdict::NetZero
-            };
+            let undone = if lone_text { Verdict::Identity } else { Verdict::NetZero };
             commands[index].targets[target] = undone;
         }
     }
@@ -310,13 +262,10 @@ impl Judge<'_> {
     /// Did sed give up? 1: a bad script; 4: it could not read or write. A script may choose these itself by `q`.
     fn failed(&self) -> bool {
         let chosen = |status: i32| {
-            self.script
-                .commands
-                .iter()
-                .any(|command| match command.detail {
-                    Detail::Number(Some(number)) => number == status as u64,
-                    _ => false,
-                })
+            self.script.commands.iter().any(|command| match command.detail {
+                Detail::Number(Some(number)) => number == status as u64,
+                _ => false,
+            })
         };
         matches!(self.call.exit, Some(status @ (1 | 4)) if !chosen(status))
     }
@@ -328,10 +277,7 @@ impl Judge<'_> {
         if self.call.targets[target].changed == Some(true) {
             return Verdict::Live;
         }
-        let edits = commands
-            .iter()
-            .filter(|c| self.kind(c.index) != Kind::Writes)
-            .map(|c| c.targets[target]);
+        let edits = commands.iter().filter(|c| self.kind(c.index) != Kind::Writes).map(|c| c.targets[target]);
         let (steering, edits): (Vec<Verdict>, Vec<Verdict>) =
             edits.partition(|verdict| matches!(verdict, Verdict::Control | Verdict::Guard));
         match union(&edits) {
@@ -349,9 +295,7 @@ impl Judge<'_> {
                 Owner::Command(index) => index..index + 1,
                 Owner::Block(index) => self.script.blocks[index].commands.clone(),
             };
-            let live = commands[within]
-                .iter_mut()
-                .find(|c| c.targets[unclosed.target] == Verdict::Live);
+            let live = commands[within].iter_mut().find(|c| c.targets[unclosed.target] == Verdict::Live);
             if let Some(command) = live.filter(|c| !c.unclosed.contains(&unclosed.target)) {
                 command.unclosed.push(unclosed.target);
             }
@@ -360,12 +304,8 @@ impl Judge<'_> {
 
     fn option_order(&self, commands: &mut [CommandJudgement]) {
         let last = self.call.invocation.flags;
-        let late =
-            |index: usize| self.script.pieces[self.script.commands[index].piece].flags != last;
-        if !commands
-            .iter()
-            .any(|c| c.verdict == Verdict::Dead && late(c.index))
-        {
+        let late = |index: usize| self.script.pieces[self.script.commands[index].piece].flags != last;
+        if !commands.iter().any(|c| c.verdict == Verdict::Dead && late(c.index)) {
             return;
         }
         let mut early = self.script.clone();
@@ -376,8 +316,7 @@ impl Judge<'_> {
             return;
         };
         for command in commands.iter_mut().filter(|c| c.verdict == Verdict::Dead) {
-            let matched = (0..self.call.targets.len())
-                .any(|target| tallies.of(command.index, target).matched);
+            let matched = (0..self.call.targets.len()).any(|target| tallies.of(command.index, target).matched);
             command.option_order = matched && late(command.index);
         }
     }
@@ -403,11 +342,9 @@ fn is_fixed(kind: Kind) -> bool {
 /// The verdict over several files; None where none of them is there.
 fn union(verdicts: &[Verdict]) -> Option<Verdict> {
     use Verdict::*;
-    [
-        Live, Unknown, NetZero, Control, Identity, Dead, Guard, PathGone,
-    ]
-    .into_iter()
-    .find(|verdict| verdicts.contains(verdict))
+    [Live, Unknown, NetZero, Control, Identity, Dead, Guard, PathGone]
+        .into_iter()
+        .find(|verdict| verdicts.contains(verdict))
 }
 
 #[cfg(test)]

@@ -38,13 +38,8 @@ pub(super) fn find_steering(bench: &Bench, script: &Script, commands: &mut [Comm
                 gone[index] = false;
                 let command = &mut commands[index];
                 command.verdict = Verdict::Control;
-                command.reason =
-                    Some("it changes nothing, but steers the commands behind it".to_string());
-                for verdict in command
-                    .targets
-                    .iter_mut()
-                    .filter(|v| **v != Verdict::PathGone)
-                {
+                command.reason = Some("it changes nothing, but steers the commands behind it".to_string());
+                for verdict in command.targets.iter_mut().filter(|v| **v != Verdict::PathGone) {
                     *verdict = Verdict::Control;
                 }
             }
@@ -56,10 +51,7 @@ pub(super) fn find_steering(bench: &Bench, script: &Script, commands: &mut [Comm
 
 /// The idle commands on which others may hang.
 fn suspects(script: &Script, commands: &[CommandJudgement]) -> Vec<usize> {
-    let jumps = script
-        .commands
-        .iter()
-        .any(|c| matches!(c.name, b't' | b'T'));
+    let jumps = script.commands.iter().any(|c| matches!(c.name, b't' | b'T'));
     let last_used = script.regexes().any(Regex::is_last_used);
     let steers = |command: &ScriptCommand, verdict: Verdict| match verdict {
         Verdict::Identity => match command.name {
@@ -70,12 +62,7 @@ fn suspects(script: &Script, commands: &[CommandJudgement]) -> Vec<usize> {
         Verdict::Dead => last_used && command.regexes().next().is_some(),
         _ => false,
     };
-    script
-        .commands
-        .iter()
-        .filter(|c| steers(c, commands[c.index].verdict))
-        .map(|c| c.index)
-        .collect()
+    script.commands.iter().filter(|c| steers(c, commands[c.index].verdict)).map(|c| c.index).collect()
 }
 
 /// What sed writes with some commands left out, or why it refuses that. None: it can't be told.
@@ -101,17 +88,13 @@ fn parts(bench: &Bench, script: &Script, gone: &[bool]) -> Option<Vec<(Flags, Ve
         let (piece, text) = match item {
             Item::Comment(_) => continue,
             Item::Command(index) if gone[*index] => continue,
-            Item::Close { block, span } => (
-                script.locate(span.start).0.max(script.blocks[*block].piece),
-                b"}\n".to_vec(),
-            ),
+            Item::Close { block, span } => {
+                (script.locate(span.start).0.max(script.blocks[*block].piece), b"}\n".to_vec())
+            }
             Item::Label { name, piece, .. } => (*piece, [b":", name.as_slice(), b"\n"].concat()),
             Item::Open(block) => {
                 let block = &script.blocks[*block];
-                (
-                    block.piece,
-                    [probe::addresses(script, &block.addresses), b"{\n".to_vec()].concat(),
-                )
+                (block.piece, [probe::addresses(script, &block.addresses), b"{\n".to_vec()].concat())
             }
             Item::Command(index) => {
                 let command = &script.commands[*index];
@@ -157,19 +140,16 @@ fn harmless(bench: &Bench, script: &Script, command: &ScriptCommand) -> Option<V
             }
             out
         }
-        Detail::File(_) if matches!(command.name, b'w' | b'W') => [
-            probe::addresses(script, &command.addresses),
-            b"{};".to_vec(),
-        ]
-        .concat(),
+        Detail::File(_) if matches!(command.name, b'w' | b'W') => {
+            [probe::addresses(script, &command.addresses), b"{};".to_vec()].concat()
+        }
         Detail::File(name) => {
             let content = bench.call.read_files.get(name)?;
             let file = format!("read{}", command.index);
             if let Some(content) = content {
                 std::fs::write(bench.dir().join(&file), content).ok()?;
             }
-            let zero =
-                matches!(&command.addresses.first, Some(a) if a.kind == AddressKind::Line(0));
+            let zero = matches!(&command.addresses.first, Some(a) if a.kind == AddressKind::Line(0));
             let address = match (zero, &command.addresses.second) {
                 (true, None) => b"0".to_vec(),
                 _ => probe::addresses(script, &command.addresses),
