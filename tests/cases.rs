@@ -14,6 +14,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+#[path = "support/archive.rs"]
+mod archive;
 #[path = "support/case.rs"]
 mod case;
 #[path = "support/compare.rs"]
