@@ -5,6 +5,7 @@
 //! passes is a failure as much as one off the list that does not.
 //!
 //! `EBAUDIT_CASES=part-of-a-name` runs some of them only, `EBAUDIT_CASES_KEEP=1` leaves the folders of failed ones.
+//! The cases write many small files: on a slow or busy disk, `TMPDIR=/dev/shm` makes it a matter of seconds.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -241,5 +241,5 @@ fn evidence(evidence: &At) {
     evidence.get("path").one_line();
     evidence.get("line").or_null(|l| assert!(l.number() > 0, "{}", l.way));
     evidence.get("text").or_null(|t| _ = t.text());
-    evidence.get("note").or_null(|n| drop(n.text()));
+    evidence.get("note").or_null(|n| _ = n.text());
 }
