@@ -58,6 +58,7 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, records: &[Record]) {
                 judged.moved = moved(&cuts, shelf, &bench, scene);
             }
         }
+        merged.unclosed.retain(|(index, file)| !can_end(*index, file, &commands, &cuts, &bench, scene));
         merged.refine(judged);
         judged.edit.commands = commands;
     }
@@ -209,6 +210,18 @@ impl Merged {
             judged.edit.verdict = union(judged.edit.targets.iter().map(|t| t.verdict));
         }
     }
+}
+
+/// Whether the range of command `index` could have ended in `file`.
+fn can_end(index: usize, file: &str, commands: &[Command], cuts: &[Cut], bench: &Bench, scene: &Scene) -> bool {
+    let Some(text) = commands.iter().find(|c| c.index == index).map(|c| &c.text) else { return true };
+    let found = cuts.iter().find_map(|cut| {
+        let target = cut.record.targets.iter().find(|t| scene.names.show(outcome::path(&t.path)) == file)?;
+        let at = cut.script.commands.iter().position(|c| show(cut.script.source(&c.span)) == *text)?;
+        let content = scene.contents(target.before.md5()?)?;
+        Some(cause::range_can_end(&cut.script, at, &content, bench))
+    });
+    found.unwrap_or(true)
 }
 
 /// What `r` and `R` would have read, as far as it lies where the phase may read.

@@ -73,6 +73,23 @@ pub fn is_never(script: &Script, command: &ScriptCommand, null_data: bool) -> bo
     never::never(script, command, null_data)
 }
 
+/// Whether the last line of a range around `command` (its own, or that of a block) matches any line of `content`.
+///
+/// The last section of a file may well run to its end; a range whose end the file does not know at all has lost it.
+pub fn range_can_end(script: &Script, command: usize, content: &[u8], bench: &Bench) -> bool {
+    let Some(command) = script.commands.get(command) else { return true };
+    let flags = script.pieces.get(command.piece).map(|p| p.flags).unwrap_or_default();
+    let switches = Switches { extended: flags.extended, quiet: false, null_data: flags.null_data };
+    let around = script.blocks.iter().filter(|b| b.commands.contains(&command.index)).map(|b| &b.addresses);
+    let ends = around.chain([&command.addresses]).filter_map(|a| a.second.as_ref());
+    let ends: Vec<_> = ends.filter(|a| matches!(a.kind, AddressKind::Regex(_))).collect();
+    ends.iter().all(|end| {
+        let mut test = script.source(&end.span).to_vec();
+        test.extend_from_slice(b"s/^/\x02/");
+        bench.run(&test, &switches, &[content]).is_some_and(|after| after[0] != content)
+    })
+}
+
 /// Where a script that found none of its files would do something: files of the same name, elsewhere.
 pub fn moved(dead: &Dead, gone: &[PathBuf], shelf: &Shelf, bench: &Bench) -> Explained {
     let Some(script) = alone::with(dead.script, |_| true, &[]) else { return of(Cause::Unknown) };

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::argv::Invocation;
@@ -68,6 +69,21 @@ impl Content<'_> {
             Content::Missing => Ok(()),
             Content::Bytes(bytes) => fs::write(path, bytes),
             Content::File(file) => std::os::unix::fs::symlink(fs::canonicalize(file)?, path),
+        }
+    }
+
+    /// Does its last line lack its end?
+    pub(super) fn is_cut_off(&self, delimiter: u8) -> bool {
+        let read = |path: &Path| -> io::Result<u8> {
+            let mut last = [0];
+            let file = fs::File::open(path)?;
+            file.read_exact_at(&mut last, file.metadata()?.len().saturating_sub(1))?;
+            Ok(last[0])
+        };
+        match self {
+            Content::Missing => false,
+            Content::Bytes(bytes) => bytes.last().is_some_and(|&last| last != delimiter),
+            Content::File(path) => read(path).is_ok_and(|last| last != delimiter),
         }
     }
 

@@ -1,17 +1,12 @@
 //! The verdict on every command of a call in every file, found by running a [probe](super::probe) of the script on
 //! the files as they were.
 
-use std::ffi::OsString;
-use std::fs;
-use std::io;
-use std::path::Path;
-
-use super::argv::Flags;
-use super::call::Call;
+use super::bench::{self, Bench};
+use super::call::{Call, Target};
 use super::leave_out;
 use super::never;
-use super::probe::{Owner, Probe, Whence};
-use super::run::{End, Limits, Sed};
+use super::probe::Owner;
+use super::run::{Limits, Sed};
 use super::script::*;
 use super::tally::Tallies;
 use crate::report::model::Verdict;
@@ -97,114 +92,6 @@ fn blank(script: &Script, command: &ScriptCommand) -> CommandJudgement {
     }
 }
 
-/// A private directory with the files of a call, in which sed may run.
-pub(super) struct Bench<'a> {
-    pub call: &'a Call<'a>,
-    pub quiet: bool,
-    sed: &'a Sed,
-    limits: Limits,
-    dir: tempfile::TempDir,
-}
-
-impl<'a> Bench<'a> {
-    fn new(call: &'a Call, script: &Script, sed: &'a Sed, limits: Limits) -> io::Result<Self> {
-        let dir = tempfile::Builder::new().prefix("ebaudit-sed-").tempdir()?;
-        for (index, target) in call.targets.iter().enumerate() {
-            target.before.place(&dir.path().join(index.to_string()))?;
-        }
-        Ok(Bench { call, quiet: call.invocation.quiet || script.quiet, sed, limits, dir })
-    }
-
-    pub(super) fn dir(&self) -> &Path {
-        self.dir.path()
-    }
-
-    /// Runs script parts on targets; `sink` takes the output.
-    pub(super) fn run(
-        &self,
-        parts: &[(Flags, Vec<u8>)],
-        quiet: bool,
-        targets: &[usize],
-        sink: impl FnMut(&[u8]),
-    ) -> Result<(), String> {
-        // -l 0: `l` never breaks its line
-        let mut arguments: Vec<OsString> = vec!["-l".into(), "0".into()];
-        if quiet {
-            arguments.push("-n".into());
-        }
-        if self.call.invocation.separate {
-            arguments.push("-s".into());
-        }
-        let mut seen = Flags::default();
-        for (index, (flags, text)) in parts.iter().enumerate() {
-            add_flags(&mut arguments, &mut seen, *flags);
-            let name = format!("script{index}");
-            fs::write(self.dir().join(&name), text).map_err(|error| format!("the script can't be written: {error}"))?;
-            arguments.extend(["-f".into(), name.into()]);
-        }
-        add_flags(&mut arguments, &mut seen, Flags { sandbox: false, ..self.call.invocation.flags });
-        arguments.push("--".into());
-        arguments.extend(targets.iter().map(|target| OsString::from(target.to_string())));
-        let variables = self.call.environment.variables();
-        let run = self.sed.run(self.dir(), &arguments, &variables, self.limits, sink);
-        let run = run.map_err(|error| format!("sed can't be run: {error}"))?;
-        match run.end {
-            // 2: an input file is missing, as in the call
-            End::Exit(0 | 2) => Ok(()),
-            End::Exit(_) => Err(format!("sed refuses the script: {}", run.complaint())),
-            End::Signal => Err("sed was killed".to_string()),
-            End::OutOfTime => Err(format!("sed did not come to an end within {} s", self.limits.time.as_secs_f32())),
-            End::TooMuchOutput => Err("sed writes without an end".to_string()),
-        }
-    }
-
-    /// Runs the probe on all targets.
-    fn probe<'s>(&self, script: &'s Script) -> Result<Tallies<'s>, String> {
-        let count = self.call.targets.len();
-        let separate = self.call.invocation.separate;
-        let delimiter = if self.call.invocation.flags.null_data { b'\0' } else { b'\n' };
-        let mut tallies = Tallies::new(script, count, separate, delimiter);
-        let all: Vec<usize> = (0..count).collect();
-        // `--posix` lacks the command that tells the file
-        let apart = separate && script.pieces.iter().any(|piece| piece.flags.posix);
-        let runs: Vec<&[usize]> = match all.len() {
-            0 => Vec::new(),
-            _ if apart => all.chunks(1).collect(),
-            _ => vec![&all],
-        };
-        for targets in runs {
-            let whence = match targets {
-                [_] => Whence::Single,
-                _ if separate => Whence::Name,
-                _ => Whence::Line,
-            };
-            let mut last_lines = Vec::new();
-            if whence == Whence::Line {
-                let mut last = 0;
-                for target in &self.call.targets {
-                    let lines = target.before.lines(delimiter);
-                    last += lines.map_err(|error| format!("an input file can't be read: {error}"))?;
-                    last_lines.push(last);
-                }
-            }
-            let probe = Probe::new(script, self.quiet, whence);
-            tallies.begin(&probe.nonce, whence, targets[0], last_lines);
-            self.run(&probe.parts, true, targets, |chunk| tallies.feed(chunk))?;
-        }
-        Ok(tallies)
-    }
-}
-
-fn add_flags(arguments: &mut Vec<OsString>, seen: &mut Flags, wanted: Flags) {
-    let options = [
-        (wanted.extended && !seen.extended, "-E"),
-        (wanted.null_data && !seen.null_data, "-z"),
-        (wanted.posix && !seen.posix, "--posix"),
-    ];
-    arguments.extend(options.into_iter().filter(|(new, _)| *new).map(|(_, option)| OsString::from(option)));
-    *seen = wanted;
-}
-
 struct Judge<'a> {
     call: &'a Call<'a>,
     script: &'a Script,
@@ -279,7 +166,16 @@ impl Judge<'_> {
         if executed || (self.tallies.is_tainted(target) && !tally.changed) {
             return (Verdict::Unknown, Some(NOT_RUN.to_string()));
         }
+        if self.adds_newline(command, target) {
+            return (Verdict::Live, Some("it adds the newline that the last line lacks".to_string()));
+        }
         match kind {
+            // Q does not even print the line at hand
+            _ if command.name == b'Q' && tally.ran && !self.bench.quiet => (Verdict::Live, None),
+            // it keeps sed from the files behind
+            _ if matches!(command.name, b'q' | b'Q') && tally.ran && !tally.changed && self.is_followed(target) => {
+                (Verdict::Control, None)
+            }
             Kind::Reads if tally.ran => self.read(command),
             Kind::Writes if tally.ran => (Verdict::Live, Some("it writes another file".to_string())),
             _ if tally.changed => (Verdict::Live, None),
@@ -288,6 +184,21 @@ impl Judge<'_> {
             _ if tally.matched => (Verdict::Identity, None),
             _ => (Verdict::Dead, None),
         }
+    }
+
+    /// `r`, `R` and `q` on a last line without its newline write that at least.
+    fn adds_newline(&self, command: &ScriptCommand, target: usize) -> bool {
+        let Target { before, changed } = &self.call.targets[target];
+        matches!(command.name, b'r' | b'R' | b'q')
+            && self.tallies.of(command.index, target).late
+            && *changed != Some(false)
+            && !self.bench.quiet
+            && before.is_cut_off(bench::delimiter(self.call))
+    }
+
+    /// Is there another input file behind?
+    fn is_followed(&self, target: usize) -> bool {
+        self.call.targets[target + 1..].iter().any(|target| !target.before.is_missing())
     }
 
     fn read(&self, command: &ScriptCommand) -> (Verdict, Option<String>) {
@@ -346,13 +257,15 @@ impl Judge<'_> {
         if self.call.targets[target].changed == Some(true) {
             return Verdict::Live;
         }
-        let edits: Vec<Verdict> =
-            commands.iter().filter(|c| self.kind(c.index) != Kind::Writes).map(|c| c.targets[target]).collect();
+        let edits = commands.iter().filter(|c| self.kind(c.index) != Kind::Writes).map(|c| c.targets[target]);
+        let (steering, edits): (Vec<Verdict>, Vec<Verdict>) =
+            edits.partition(|verdict| matches!(verdict, Verdict::Control | Verdict::Guard));
         match union(&edits) {
-            Some(Verdict::Control | Verdict::Guard) if self.call.targets[target].changed.is_none() => Verdict::Unknown,
-            Some(Verdict::Control | Verdict::Guard) => Verdict::Identity,
             Some(verdict) => verdict,
-            None => Verdict::Dead,
+            None if steering.is_empty() => Verdict::Dead,
+            // whether it changes anything only its result can tell
+            None if self.call.targets[target].changed.is_none() => Verdict::Unknown,
+            None => Verdict::Identity,
         }
     }
 
@@ -409,7 +322,7 @@ fn is_fixed(kind: Kind) -> bool {
 /// The verdict over several files; None where none of them is there.
 fn union(verdicts: &[Verdict]) -> Option<Verdict> {
     use Verdict::*;
-    [Live, Unknown, NetZero, Identity, Dead, Control, Guard, PathGone]
+    [Live, Unknown, NetZero, Control, Identity, Dead, Guard, PathGone]
         .into_iter()
         .find(|verdict| verdicts.contains(verdict))
 }

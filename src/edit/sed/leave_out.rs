@@ -2,7 +2,8 @@
 //! cycle, a regex that a later `//` means. Leaving them out tells them from the truly idle.
 
 use super::argv::Flags;
-use super::judge::{Bench, CommandJudgement};
+use super::bench::Bench;
+use super::judge::CommandJudgement;
 use super::probe;
 use super::script::*;
 use crate::report::model::Verdict;
@@ -21,7 +22,7 @@ pub(super) fn find_steering(bench: &Bench, script: &Script, commands: &mut [Comm
     }
     let idle = |c: &CommandJudgement| matches!(c.verdict, Verdict::Dead | Verdict::Identity);
     let mut gone: Vec<bool> = commands.iter().map(idle).collect();
-    let Some(whole) = output(bench, script, &vec![false; gone.len()]) else {
+    let Some(whole) = output(bench, script, &vec![false; gone.len()]).filter(Result::is_ok) else {
         return;
     };
     if output(bench, script, &gone).is_none_or(|without| without == whole) {
@@ -64,8 +65,8 @@ fn suspects(script: &Script, commands: &[CommandJudgement]) -> Vec<usize> {
     script.commands.iter().filter(|c| steers(c, commands[c.index].verdict)).map(|c| c.index).collect()
 }
 
-/// What sed writes with some commands left out. None: that can't be told.
-fn output(bench: &Bench, script: &Script, gone: &[bool]) -> Option<Vec<u8>> {
+/// What sed writes with some commands left out, or why it refuses that. None: it can't be told.
+fn output(bench: &Bench, script: &Script, gone: &[bool]) -> Option<Result<Vec<u8>, String>> {
     let parts = parts(bench, script, gone)?;
     let mut out = Vec::new();
     let mut fits = true;
@@ -76,7 +77,7 @@ fn output(bench: &Bench, script: &Script, gone: &[bool]) -> Option<Vec<u8>> {
             out.extend_from_slice(chunk);
         }
     });
-    run.ok().filter(|()| fits).map(|()| out)
+    fits.then(|| run.map(|()| out))
 }
 
 /// The script without some commands, such that it writes no file. None: it would run a command, or read what is
@@ -139,13 +140,14 @@ fn harmless(bench: &Bench, script: &Script, command: &ScriptCommand) -> Option<V
             }
             out
         }
-        Detail::File(_) if matches!(command.name, b'w' | b'W') => return Some(Vec::new()),
+        Detail::File(_) if matches!(command.name, b'w' | b'W') => {
+            [probe::addresses(script, &command.addresses), vec![command.name], b"/dev/null".to_vec()].concat()
+        }
         Detail::File(name) => {
             let content = bench.call.read_files.get(name)?;
             let file = format!("read{}", command.index);
-            match content {
-                Some(content) => std::fs::write(bench.dir().join(&file), content).ok()?,
-                None => return Some(Vec::new()),
+            if let Some(content) = content {
+                std::fs::write(bench.dir().join(&file), content).ok()?;
             }
             let zero = matches!(&command.addresses.first, Some(a) if a.kind == AddressKind::Line(0));
             let address = match (zero, &command.addresses.second) {

@@ -4,6 +4,7 @@
 //! the [`call`] and says of every command whether it lives.
 
 pub mod argv;
+mod bench;
 pub mod call;
 mod cut;
 pub mod judge;

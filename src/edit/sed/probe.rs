@@ -38,6 +38,8 @@ pub(super) mod mark {
     pub const RAN_ON: u8 = b'c';
     /// `q` ran before the end of the input.
     pub const EARLY: u8 = b'n';
+    /// The command ran on the last line.
+    pub const LATE: u8 = b'l';
     /// The pattern space before the command follows.
     pub const BEFORE: u8 = b'b';
     /// The pattern space behind the command follows.
@@ -137,7 +139,7 @@ impl Writer<'_> {
         let nonce = self.nonce;
         self.line(&[b"i\\"]);
         self.line(&[nonce, &[kind], index.to_string().as_bytes()]);
-        if !matches!(kind, mark::AFTER | mark::END | mark::EARLY) {
+        if !matches!(kind, mark::AFTER | mark::END | mark::EARLY | mark::LATE) {
             match self.whence {
                 Whence::Single => {}
                 Whence::Name => self.line(&[b"F"]),
@@ -174,8 +176,9 @@ impl Writer<'_> {
             (b'b' | b't' | b'T' | b'n' | b'N' | b'D' | b'h' | b'H' | b'g' | b'G' | b'x' | b'v', _) => {
                 self.line(&[&source]);
             }
-            (b'p' | b'P', _) if self.quiet => {}
-            (b'a' | b'i', Detail::Text(text)) if text.is_empty() => {}
+            // only the address has an effect: its regex is what `//` may mean
+            (b'p' | b'P', _) if self.quiet => self.line(&[&address, b"{};"]),
+            (b'a' | b'i', Detail::Text(text)) if text.is_empty() => self.line(&[&address, b"{};"]),
             (b's', Detail::Substitute(substitute)) => {
                 self.line(&[&address, b"{"]);
                 self.substitute(index, substitute);
@@ -208,7 +211,14 @@ impl Writer<'_> {
                 self.line(&[b"$!{"]);
                 self.mark(mark::EARLY, index);
                 self.line(&[b"}"]);
+                self.late(index);
                 self.line(&[b"q"]);
+                self.line(&[b"}"]);
+            }
+            (b'r' | b'R', _) => {
+                self.line(&[&address, b"{"]);
+                self.mark(mark::RAN, index);
+                self.late(index);
                 self.line(&[b"}"]);
             }
             _ => {
@@ -217,6 +227,12 @@ impl Writer<'_> {
                 self.line(&[b"}"]);
             }
         }
+    }
+
+    fn late(&mut self, index: usize) {
+        self.line(&[b"${"]);
+        self.mark(mark::LATE, index);
+        self.line(&[b"}"]);
     }
 
     fn substitute(&mut self, index: usize, substitute: &Substitute) {

@@ -12,6 +12,8 @@ pub(super) struct Tally {
     pub matched: bool,
     /// It made other bytes of the pattern space, or of the output.
     pub changed: bool,
+    /// It ran on the last line.
+    pub late: bool,
 }
 
 /// A range that was open when its input ended.
@@ -157,7 +159,7 @@ impl<'a> Tallies<'a> {
             self.at = Place { kind, index, ..self.at };
             self.state = match kind {
                 mark::AFTER => State::WantSpace,
-                mark::END | mark::EARLY => self.reached(),
+                mark::END | mark::EARLY | mark::LATE => self.reached(),
                 _ if self.whence == Whence::Single => self.reached(),
                 _ => State::WantPlace,
             };
@@ -207,6 +209,10 @@ impl<'a> Tallies<'a> {
             }
             mark::EARLY => {
                 tally.changed |= !tainted;
+                State::Idle
+            }
+            mark::LATE => {
+                tally.late = true;
                 State::Idle
             }
             mark::BEFORE | mark::RAN_ON => {

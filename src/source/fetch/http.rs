@@ -28,9 +28,7 @@ impl Http {
             Some(roots) => config.tls_config(TlsConfig::builder().root_certs(roots).build()),
             None => config,
         };
-        Http {
-            agent: config.build().new_agent(),
-        }
+        Http { agent: config.build().new_agent() }
     }
 
     pub(super) fn get(
@@ -57,9 +55,7 @@ impl Http {
                 if let (Some(length), Some(size)) = (length, size)
                     && length != size
                 {
-                    return Err(Fault::Lasting(format!(
-                        "size is {length}, the Manifest says {size}"
-                    )));
+                    return Err(Fault::Lasting(format!("size is {length}, the Manifest says {size}")));
                 }
             }
             // Part of another file, or a server that cannot go on: once more from the beginning.
@@ -70,10 +66,7 @@ impl Http {
             }
             status @ (408 | 429 | 500..=599) => {
                 let asked = number(response.headers(), header::RETRY_AFTER);
-                return Err(Fault::Passing(
-                    format!("HTTP status {status}"),
-                    asked.map(Duration::from_secs),
-                ));
+                return Err(Fault::Passing(format!("HTTP status {status}"), asked.map(Duration::from_secs)));
             }
             status => return Err(Fault::Lasting(format!("HTTP status {status}"))),
         }
@@ -89,9 +82,7 @@ fn continues(headers: &HeaderMap, have: u64, size: Option<u64>) -> bool {
         let from: u64 = range.split_once('-')?.0.trim().parse().ok()?;
         Some((from, total.trim().parse::<u64>().ok()))
     };
-    range().is_some_and(|(from, total)| {
-        from == have && (total.is_none() || size.is_none() || total == size)
-    })
+    range().is_some_and(|(from, total)| from == have && (total.is_none() || size.is_none() || total == size))
 }
 
 fn number(headers: &HeaderMap, name: header::HeaderName) -> Option<u64> {
@@ -104,11 +95,9 @@ fn fault(error: ureq::Error) -> Fault {
     match error {
         // A certificate that does not hold will not hold a second later.
         Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => Fault::Lasting(text),
-        Error::Io(_)
-        | Error::Timeout(_)
-        | Error::ConnectionFailed
-        | Error::Protocol(_)
-        | Error::HostNotFound => Fault::Passing(text, None),
+        Error::Io(_) | Error::Timeout(_) | Error::ConnectionFailed | Error::Protocol(_) | Error::HostNotFound => {
+            Fault::Passing(text, None)
+        }
         _ => Fault::Lasting(text),
     }
 }
