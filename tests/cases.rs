@@ -5,6 +5,7 @@
 //! passes is a failure as much as one off the list that does not.
 //!
 //! `EBAUDIT_CASES=part-of-a-name` runs some of them only, `EBAUDIT_CASES_KEEP=1` leaves the folders of failed ones.
+//! The cases write many small files: on a slow or busy disk, `TMPDIR=/dev/shm` makes it a matter of seconds.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,6 +15,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+#[path = "support/archive.rs"]
+mod archive;
 #[path = "support/case.rs"]
 mod case;
 #[path = "support/compare.rs"]

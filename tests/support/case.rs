@@ -13,7 +13,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::support::archive::{self, Entry, Kind, Shape};
+use crate::archive::{self, Entry, Kind, Shape};
 use crate::support::overlay::{Place, dist_line, found, put};
 
 /// One value, or a list of which any will do.
