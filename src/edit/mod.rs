@@ -8,3 +8,4 @@ pub mod outcome;
 pub mod place;
 pub mod sed;
 pub mod site;
+pub mod suggest;
