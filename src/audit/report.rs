@@ -8,6 +8,7 @@ use super::edits::{self, Scene};
 use super::failure::Failure;
 use super::findings::findings;
 use super::job::Facts;
+use super::suggest::{self, Fixes};
 use crate::edit::place::places;
 use crate::edit::site::Sources;
 use crate::escape::escape_path;
@@ -22,7 +23,7 @@ pub fn build(
     mut facts: Facts,
     job: Option<&JobDir>,
     failure: Option<Failure>,
-) -> EbuildReport {
+) -> (EbuildReport, Option<Fixes>) {
     let path = escape_path(&ebuild.relative());
     let status = failure.as_ref().map_or(Status::Audited, |f| f.status);
     let reason = failure.as_ref().map(|f| f.reason.clone());
@@ -44,16 +45,16 @@ pub fn build(
         remarks: Vec::new(),
         source: facts.text.clone(),
     };
-    let judged = match job {
+    let (judged, fixes) = match job {
         Some(job) => run_of_phases(context, ebuild, &mut facts, job, failure.as_ref(), &mut report),
-        None => Vec::new(),
+        None => (Vec::new(), None),
     };
     if job.is_none() {
         report.findings = findings(context, &path, &[], failure.as_ref(), None);
     }
     report.edits = judged.into_iter().map(|j| j.edit).collect();
     report.remarks = facts.remarks;
-    report
+    (report, fixes)
 }
 
 fn run_of_phases(
@@ -63,7 +64,7 @@ fn run_of_phases(
     job: &JobDir,
     failure: Option<&Failure>,
     report: &mut EbuildReport,
-) -> Vec<edits::Judged> {
+) -> (Vec<edits::Judged>, Option<Fixes>) {
     let names = Names::of(job);
     let trace = job.trace();
     let (records, bad) = trace.records().unwrap_or_default();
@@ -71,7 +72,7 @@ fn run_of_phases(
         facts.remarks.push(format!("{bad} lines of the trace could not be read"));
     }
     let mut sources =
-        Sources::new(&ebuild.path, &report.path, &facts.text, context.set.eclass_dirs(), context.run.prelude());
+        Sources::new(&facts.script, &report.path, &facts.text, context.set.eclass_dirs(), context.run.prelude());
     let (places, lost) = places(records, &mut sources);
     if lost > 0 {
         facts.remarks.push(format!("{lost} traced calls came from no known place"));
@@ -93,6 +94,9 @@ fn run_of_phases(
     );
     let judged = edits::edits(places, notes, &mut sources, &scene);
     report.findings = findings(context, &report.path, &judged, failure, Some(&scene));
+    let inherited = facts.metadata.as_ref().map_or(&[][..], |m| &m.inherited);
+    let own_prepare = !suggest::exports_prepare(inherited, &context.set.eclass_dirs());
+    let fixes = suggest::suggest(&facts.text, &judged, &mut report.findings, &scene, own_prepare);
     report.tree = tree(facts, &job.workdir());
     report.changed = changed(facts, &job.workdir());
     for file in &mut report.changed {
@@ -104,7 +108,7 @@ fn run_of_phases(
         };
         file.edits = judged.iter().filter(wrote).map(|e| e.edit.id).collect();
     }
-    judged
+    (judged, fixes)
 }
 
 fn tree(facts: &Facts, workdir: &Path) -> TreeInfo {
