@@ -15,4 +15,4 @@ mod report;
 pub mod rules;
 mod variables;
 
-pub use job::audit;
+pub use job::{audit, metadata};

@@ -5,6 +5,8 @@ pub mod fate;
 pub mod inventory;
 pub mod lines;
 pub mod outcome;
+pub mod patch;
 pub mod place;
+pub mod scratch;
 pub mod sed;
 pub mod site;
