@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::edits::{Judged, Scene};
 use crate::edit::cause::{self, Bench, Dead, Event, Explained, Own, Shelf};
@@ -34,8 +35,12 @@ type ScriptFiles = HashMap<Vec<u8>, Vec<u8>>;
 
 /// Fills `commands` of every sed edit, and refines the verdicts of its files and of the whole.
 pub fn judge(edits: &mut [Judged], scene: &Scene, records: &[Record]) {
-    let found = Sed::locate(&std::env::var_os("PATH").unwrap_or_default()).map_err(|e| e.to_string());
-    let ready = found.and_then(|sed| Ok((Bench::new(sed.path(), "C.UTF-8").map_err(|e| e.to_string())?, sed)));
+    // asked once a run: it takes a process to tell that it is GNU's
+    static SED: OnceLock<Result<Sed, String>> = OnceLock::new();
+    let locate = || Sed::locate(&std::env::var_os("PATH").unwrap_or_default()).map_err(|e| e.to_string());
+    let sed = SED.get_or_init(locate);
+    let ready = sed.as_ref().map_err(String::clone);
+    let ready = ready.and_then(|sed| Ok((Bench::new(sed.path(), "C.UTF-8").map_err(|e| e.to_string())?, sed)));
     let (bench, sed) = match ready {
         Ok(ready) => ready,
         Err(reason) => {
@@ -57,7 +62,7 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, records: &[Record]) {
             merged.reason = Some("a script could not be cut into its commands".to_owned());
         }
         for group in groups(&cuts) {
-            merged.add(&group, scene, &sed);
+            merged.add(&group, scene, sed);
         }
         let mut commands = merged.commands();
         let gone = judged.edit.verdict == Verdict::PathGone;
