@@ -93,7 +93,10 @@ fn the_verdicts_are_the_known_ones() {
                     assert_eq!(command["cause"], cause.as_str(), "{place}");
                     if let Some((path, line)) = evidence.rsplit_once(':') {
                         let first = &command["evidence"][0];
-                        assert!(first["path"] == path && first["line"].to_string() == line, "{place}: {first}");
+                        assert!(
+                            first["path"] == path && first["line"] == line.parse::<u64>().unwrap(),
+                            "{place}: {first}"
+                        );
                     }
                 }
                 None => assert_ne!(command["verdict"], "dead", "{place}"),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::edits::{Judged, Scene};
 use crate::edit::cause::{self, Bench, Dead, Event, Explained, Own, Shelf};
@@ -27,13 +28,29 @@ struct Cut<'a> {
     invocation: Invocation,
     script: Script,
     /// What `-f` read.
-    files: HashMap<Vec<u8>, Vec<u8>>,
+    files: ScriptFiles,
 }
+
+/// The contents of files by their names as given.
+type ScriptFiles = HashMap<Vec<u8>, Vec<u8>>;
 
 /// Fills `commands` of every sed edit, and refines the verdicts of its files and of the whole.
 pub fn judge(edits: &mut [Judged], scene: &Scene, records: &[Record]) {
-    let Ok(sed) = Sed::locate(&std::env::var_os("PATH").unwrap_or_default()) else { return };
-    let Ok(bench) = Bench::new(sed.path(), scene.trace.path(), "C.UTF-8") else { return };
+    // asked once a run: it takes a process to tell that it is GNU's
+    static SED: OnceLock<Result<Sed, String>> = OnceLock::new();
+    let locate = || Sed::locate(&std::env::var_os("PATH").unwrap_or_default()).map_err(|e| e.to_string());
+    let sed = SED.get_or_init(locate);
+    let ready = sed.as_ref().map_err(String::clone);
+    let ready = ready.and_then(|sed| Ok((Bench::new(sed.path(), "C.UTF-8").map_err(|e| e.to_string())?, sed)));
+    let (bench, sed) = match ready {
+        Ok(ready) => ready,
+        Err(reason) => {
+            for judged in edits.iter_mut().filter(|j| j.edit.kind == EditKind::Sed && !j.calls.is_empty()) {
+                judged.edit.reason = Some(format!("the single commands were not judged: {reason}"));
+            }
+            return;
+        }
+    };
     let mut shelf = None;
     for judged in edits.iter_mut().filter(|j| j.edit.kind == EditKind::Sed && !j.calls.is_empty()) {
         if matches!(judged.edit.verdict, Verdict::Filter | Verdict::NoOutput | Verdict::NotRun) {
@@ -42,8 +59,11 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, records: &[Record]) {
         let Some(place) = &judged.place else { continue };
         let cuts: Vec<Cut> = place.records.iter().filter_map(|r| cut(r, scene)).collect();
         let mut merged = Merged::default();
+        if cuts.len() < place.records.len() {
+            merged.reason = Some("a script could not be cut into its commands".to_owned());
+        }
         for group in groups(&cuts) {
-            merged.add(&group, scene, &sed);
+            merged.add(&group, scene, sed);
         }
         let mut commands = merged.commands();
         let gone = judged.edit.verdict == Verdict::PathGone;
@@ -62,18 +82,33 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, records: &[Record]) {
         merged.unclosed.retain(|(index, file)| !can_end(*index, file, &commands, &cuts, &bench, scene));
         merged.refine(judged);
         judged.edit.commands = commands;
+        if judged.edit.reason.is_none() {
+            judged.edit.reason = merged.reason;
+        }
     }
 }
 
 fn cut<'a>(record: &'a Record, scene: &Scene) -> Option<Cut<'a>> {
+    let (invocation, files) = words(record, scene)?;
+    let script = Script::cut(&invocation, &files, environment(record).locale()).ok()?;
+    Some(Cut { record, invocation, script, files })
+}
+
+/// A record's words with its script.
+pub fn script(record: &Record, scene: &Scene) -> Option<(Invocation, Script)> {
+    let cut = cut(record, scene)?;
+    Some((cut.invocation, cut.script))
+}
+
+/// A record's words, and what its `-f` files held.
+fn words(record: &Record, scene: &Scene) -> Option<(Invocation, ScriptFiles)> {
     let invocation = outcome::invocation(record)?;
     let mut files = HashMap::new();
     for piece in invocation.pieces.iter().filter(|p| p.kind == PieceKind::File) {
         let md5 = record.scripts.iter().find(|(index, _)| *index == piece.index).map(|(_, md5)| md5)?;
         files.insert(piece.text.clone(), scene.trace.blob(md5)?);
     }
-    let script = Script::cut(&invocation, &files, environment(record).locale()).ok()?;
-    Some(Cut { record, invocation, script, files })
+    Some((invocation, files))
 }
 
 fn environment(record: &Record) -> Environment {
@@ -114,6 +149,8 @@ struct Merged {
     files: BTreeMap<String, Verdict>,
     unclosed: Vec<(usize, String)>,
     never: Vec<usize>,
+    /// Why some commands are not judged.
+    reason: Option<String>,
 }
 
 impl Merged {
@@ -128,6 +165,7 @@ impl Merged {
             script_files: first.files.clone(),
             read_files: read_files(first, scene),
             environment: environment(first.record),
+            exit: group.iter().map(|c| c.record.exit).find(|e| *e != 0).or(Some(0)),
             targets: targets
                 .iter()
                 .zip(&blobs)
@@ -141,6 +179,9 @@ impl Merged {
                 .collect(),
         };
         let judgement = sed::judge::judge(&call, sed);
+        if judgement.reason.is_some() {
+            self.reason.clone_from(&judgement.reason);
+        }
         let names: Vec<String> = targets.iter().map(|t| scene.names.show(outcome::path(&t.path))).collect();
         for (name, verdict) in names.iter().zip(&judgement.targets) {
             let known = self.files.entry(name.clone()).or_insert(*verdict);

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::commands;
-use crate::edit::cause::Explained;
+use crate::edit::cause::{self, Explained};
 use crate::edit::fate::{self, Known, Later};
-use crate::edit::inventory::{Call, unquoted};
+use crate::edit::inventory::Call;
 use crate::edit::outcome::{self, CallOutcome, union};
 use crate::edit::place::Place;
 use crate::edit::site::Sources;
 use crate::escape::{escape_path, show};
 use crate::phase::names::Names;
 use crate::phase::notes::Note;
-use crate::phase::trace::{Record, State, TraceDir};
+use crate::phase::trace::{Record, State, Tool, TraceDir};
 use crate::report::model::{By, Edit, EditKind, Origin, Target, Verdict};
 use crate::tree::{Kind, Md5, Pack, Slot, Snapshot, hex, unhex};
 
@@ -158,7 +158,7 @@ fn fates(record: &Record, call: &mut CallOutcome, all: &[Record], scene: &Scene)
         let known = Known {
             contents: &|md5| scene.contents(md5),
             elsewhere: &|md5| scene.elsewhere(md5),
-            replay: &|_, _| None,
+            replay: &|later, input| replay(later.record, input, scene),
         };
         if fate::overwritten(before, after, &later, end.as_deref(), &known) {
             file.verdict = Verdict::Overwritten;
@@ -167,6 +167,19 @@ fn fates(record: &Record, call: &mut CallOutcome, all: &[Record], scene: &Scene)
     if call.verdict == Verdict::Live && !call.files.is_empty() {
         call.verdict = union(call.files.iter().map(|f| f.verdict));
     }
+}
+
+/// What a later sed call would have made of another input.
+fn replay(record: &Record, input: &[u8], scene: &Scene) -> Option<Vec<u8>> {
+    let (invocation, script) = commands::script(record, scene)?;
+    if invocation.in_place.is_none() || record.tool != Tool::Sed {
+        return None;
+    }
+    let text = cause::whole(&script)?;
+    let sed = crate::phase::job::find_program("sed")?;
+    let flags = invocation.flags;
+    let bench = cause::Bench::new(&sed, "C.UTF-8").ok()?;
+    bench.whole(&text, flags.extended, invocation.quiet || script.quiet, flags.null_data, input)
 }
 
 /// The files of all calls, each once: its first state, its last, and the best verdict.
@@ -205,7 +218,7 @@ fn patch_gone(note: &Note, sources: &mut Sources, scene: &Scene) -> Option<Judge
         Err(_) => scene.names.show(path),
     };
     let ebuild = sources.ebuild();
-    let (origin, by) = match (patches_entry(sources, &shown), site) {
+    let (origin, by) = match (sources.patches_entry(&shown), site) {
         (Some((line, end_line)), site) => {
             let function = site.map_or_else(|| "default_src_prepare".to_owned(), |s| s.origin.function);
             (Origin { file: ebuild.origin.clone(), line, end_line, function }, By::Ebuild)
@@ -231,27 +244,6 @@ fn patch_gone(note: &Note, sources: &mut Sources, scene: &Scene) -> Option<Judge
         reason: None,
     };
     Some(Judged { edit, unclosed: Vec::new(), never: Vec::new(), moved: None, place: None, calls: Vec::new() })
-}
-
-/// The lines of the PATCHES entry (of the ebuild) that names this file.
-pub fn patches_entry(sources: &Sources, path: &str) -> Option<(u32, u32)> {
-    let name = path.rsplit('/').next()?;
-    let inventory = &sources.ebuild().inventory;
-    let entries = inventory.assignments.iter().filter(|a| a.name == "PATCHES").flat_map(|a| &a.elements);
-    let mut found = None;
-    for entry in entries {
-        let text = unquoted(&entry.text);
-        let last = text.rsplit('/').next().unwrap_or_default();
-        if last == name {
-            return Some((entry.line, entry.end_line));
-        }
-        // `${P}-fix.patch`: what follows the variables must agree
-        let tail = last.rsplit('}').next().unwrap_or_default();
-        if last.contains('$') && !tail.is_empty() && name.ends_with(tail) {
-            found = Some((entry.line, entry.end_line));
-        }
-    }
-    found
 }
 
 /// Edits of the ebuild's text, in functions that the phases may reach, that no call came from.

@@ -23,8 +23,7 @@ pub fn findings(
     for judged in edits {
         let counts = match judged.edit.by {
             By::Ebuild => true,
-            By::Eclass => context.options.eclass_edits,
-            By::Source => false,
+            By::Eclass | By::Source => context.options.eclass_edits,
         };
         if let Some(scene) = scene.filter(|_| counts) {
             edit(judged, failure, scene, &mut found);
@@ -167,7 +166,8 @@ fn dead(judged: &Judged, failure: Option<&Failure>) -> Option<Finding> {
 
 /// The cause that all dead commands share, else that of the first.
 fn whole_cause(edit: &Edit) -> Cause {
-    edit.commands.iter().find_map(|c| c.cause).unwrap_or(Cause::Unknown)
+    // commands that merely steer have no cause of their own
+    edit.commands.iter().find(|c| c.verdict == Verdict::Dead).and_then(|c| c.cause).unwrap_or(Cause::Unknown)
 }
 
 /// Files that the text names literally and that the call did not change.

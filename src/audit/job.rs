@@ -52,6 +52,29 @@ pub fn audit_text(context: &Context, ebuild: &EbuildFile, script: &Path) -> (Ebu
     report::build(context, ebuild, facts, job.as_ref(), failure)
 }
 
+/// What an ebuild says of itself once it is sourced; none where that fails.
+pub fn metadata(context: &Context, ebuild: &EbuildFile) -> Option<Metadata> {
+    let text = String::from_utf8_lossy(&fs::read(&ebuild.path).ok()?).into_owned();
+    let eapi = eapi::declared(&text);
+    eapi::supported(&eapi).ok()?;
+    let job = JobDir::create(&context.run, &format!("metadata/{}", ebuild.cpv.pf())).ok()?;
+    let task = Task {
+        run: &context.run,
+        job: &job,
+        ebuild: &ebuild.path,
+        eclass_dirs: &context.set.eclass_dirs(),
+        variables: &variables::of_name(ebuild, &eapi, context.options.limits.max_bytes),
+        bounds: &context.options.bounds,
+    };
+    let mut found = None;
+    runner::run(&task, |_| {
+        found = Some(Metadata::from_map(&read_metadata(&job.ctl().join("metadata"))));
+        false
+    })
+    .ok()?;
+    found
+}
+
 fn go(context: &Context, ebuild: &EbuildFile, facts: &mut Facts, kept: &mut Option<JobDir>) -> Result<(), Failure> {
     let bytes = fs::read(&facts.script).map_err(|e| Failure::invalid(format!("can't read the ebuild: {e}")))?;
     facts.text = String::from_utf8_lossy(&bytes).into_owned();
@@ -170,14 +193,19 @@ fn sourced(
     }
     let own = metadata.defined_phases.iter().any(|p| p == "unpack");
     let mut unpacked = false;
+    let mut limits = context.options.limits;
     if let Some(source) = source {
         let s = PathBuf::from(map.get("S").map(String::as_str).unwrap_or_default());
         copy_source(source, &s, &job.workdir())?;
         unpacked = true;
     } else if !own {
         for (name, path) in &found {
-            let done = unpack::unpack(path, OsStr::new(name), &job.workdir(), &facts.eapi, &context.options.limits);
-            facts.remarks.extend(done.map_err(unpack_failure)?.remarks);
+            let done = unpack::unpack(path, OsStr::new(name), &job.workdir(), &facts.eapi, &limits);
+            let done = done.map_err(unpack_failure)?;
+            // the bound is for all archives of the ebuild together
+            limits.max_bytes = limits.max_bytes.saturating_sub(done.bytes);
+            limits.max_files = limits.max_files.saturating_sub(done.files);
+            facts.remarks.extend(done.remarks);
         }
         unpacked = true;
     }
@@ -219,6 +247,7 @@ fn unsourced(script: &Path, outcome: &Outcome) -> Failure {
         }
         End::TimedOut => Failure::timed_out("sourcing the ebuild took longer than --timeout allows"),
         End::TooMuchOutput => Failure::too_large("sourcing the ebuild printed more than allowed"),
+        End::Interrupted => Failure::skipped("interrupted"),
         End::Done | End::Stopped => Failure::invalid("sourcing the ebuild ended the shell"),
     }
 }
@@ -270,6 +299,7 @@ fn judge(outcome: &Outcome, context: &Context, job: &JobDir) -> Result<(), Failu
             let failure = if phase == "src_unpack" { Failure::unpack(text) } else { Failure::prepare(text) };
             Err(failure.at(outcome.death.as_ref().and_then(|d| d.line).filter(|_| death_in_ebuild(outcome))))
         }
+        End::Interrupted => Err(Failure::skipped("interrupted")),
         End::TimedOut => Err(Failure::timed_out(format!(
             "{phase} took longer than {} s (--timeout)",
             context.options.bounds.time.as_secs()

@@ -45,6 +45,7 @@ pub fn build(
         remarks: Vec::new(),
         source: facts.text.clone(),
     };
+    let names = job.map(Names::of);
     let (judged, fixes) = match job {
         Some(job) => run_of_phases(context, ebuild, &mut facts, job, failure.as_ref(), &mut report),
         None => (Vec::new(), None),
@@ -54,7 +55,36 @@ pub fn build(
     }
     report.edits = judged.into_iter().map(|j| j.edit).collect();
     report.remarks = facts.remarks;
+    if let Some(names) = &names {
+        make_portable(&mut report, names);
+    }
     (report, fixes)
+}
+
+/// Nothing in a report depends on where the job's folders were.
+fn make_portable(report: &mut EbuildReport, names: &Names) {
+    let fix = |text: &mut String| *text = names.portable(text);
+    let all = |evidence: &mut Vec<crate::report::model::Evidence>| {
+        for one in evidence {
+            one.text.iter_mut().for_each(fix);
+        }
+    };
+    report.reason.iter_mut().for_each(fix);
+    report.remarks.iter_mut().for_each(fix);
+    report.variants.iter_mut().filter_map(|v| v.reason.as_mut()).for_each(fix);
+    report.changed.iter_mut().filter_map(|c| c.diff.as_mut()).for_each(fix);
+    for edit in &mut report.edits {
+        edit.argv.iter_mut().for_each(fix);
+        for command in &mut edit.commands {
+            fix(&mut command.text);
+            all(&mut command.evidence);
+        }
+    }
+    for finding in &mut report.findings {
+        fix(&mut finding.message);
+        finding.suggestion.iter_mut().for_each(|s| fix(&mut s.text));
+        all(&mut finding.evidence);
+    }
 }
 
 fn run_of_phases(
@@ -75,7 +105,7 @@ fn run_of_phases(
         Sources::new(&facts.script, &report.path, &facts.text, context.set.eclass_dirs(), context.run.prelude());
     let (places, lost) = places(records, &mut sources);
     if lost > 0 {
-        facts.remarks.push(format!("{lost} traced calls came from no known place"));
+        facts.remarks.push(format!("traced calls that came from no known place: {lost}"));
     }
     let notes = facts.outcome.as_ref().map_or(&[][..], |o| &o.notes);
     for note in notes.iter().filter(|n| n.kind == "stubbed") {

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use super::args::{AuditArgs, FailOn, Format, When};
 use super::fix::{self, Fixed};
 use super::{exit, progress};
+use crate::audit;
 use crate::audit::context::{Context, Options};
 use crate::gentoo::config::PortageConfig;
 use crate::gentoo::filters::{self, Candidate};
@@ -52,11 +53,17 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     for name in &set.missing {
         eprintln!("ebaudit: the master {name} is not here; name it with --repository {name}=PATH");
     }
-    let ebuilds = filtered(&args, &set, resolved.ebuilds);
-    let bars = progress::Bars::new(ebuilds.len(), args.quiet);
+    let bars = progress::Bars::new(args.quiet);
     let progress = Box::new(bars.clone());
+    for cpv in options.sources.keys() {
+        if !resolved.ebuilds.iter().any(|e| e.cpv.to_string() == *cpv) {
+            bail!("--source {cpv}=…: {cpv} is none of the ebuilds to be audited");
+        }
+    }
     let context = Context { set, config, profile, mirrors, store, progress, run, options };
     runner::interruptible()?;
+    let ebuilds = filtered(&args, &context, resolved.ebuilds);
+    bars.expect(ebuilds.len());
     let (report, fixed) = audit_all(&args, &context, &ebuilds, &bars)?;
     print(&args, &report, &fixed)?;
     Ok(status(&args, &report))
@@ -108,42 +115,26 @@ fn options(args: &AuditArgs, cwd: &Path) -> Result<Options> {
     })
 }
 
-/// The slot of an ebuild, from the cache or its text.
+/// The slot of an ebuild, from the cache; without one it is not known yet, and any slot is taken for right.
 fn slot(set: &RepositorySet, ebuild: &EbuildFile) -> Option<String> {
-    if let Some(metadata) = Md5Cache::new(set).load(ebuild) {
-        return Some(format!("{}/{}", metadata.slot, metadata.subslot));
-    }
-    let text = std::fs::read_to_string(&ebuild.path).ok()?;
-    assigned(&text, "SLOT", ebuild)
+    let metadata = Md5Cache::new(set).load(ebuild)?;
+    Some(format!("{}/{}", metadata.slot, metadata.subslot))
 }
 
-/// A variable's literal value in an ebuild's text, with the version's variables put in.
-fn assigned(text: &str, name: &str, ebuild: &EbuildFile) -> Option<String> {
-    let line = text.lines().find_map(|l| l.trim().strip_prefix(name)?.strip_prefix('='))?;
-    let value = line.trim_matches(|c| c == '"' || c == '\'').to_owned();
-    Some(value.replace("${PV}", ebuild.cpv.pv()).replace("$(ver_cut 1-2)", ebuild.cpv.pv()))
-}
-
-fn filtered(args: &AuditArgs, set: &RepositorySet, ebuilds: Vec<EbuildFile>) -> Vec<EbuildFile> {
+/// The ebuilds that the filters leave; without a metadata cache they are sourced for it.
+fn filtered(args: &AuditArgs, context: &Context, ebuilds: Vec<EbuildFile>) -> Vec<EbuildFile> {
     if !(args.latest || args.keyworded || args.live) {
         return ebuilds;
     }
-    let cache = Md5Cache::new(set);
+    let cache = Md5Cache::new(&context.set);
     let candidate = |ebuild: EbuildFile| {
-        if let Some(metadata) = cache.load(&ebuild) {
-            return Candidate::new(ebuild, &metadata);
-        }
-        let text = std::fs::read_to_string(&ebuild.path).unwrap_or_default();
-        let slot = assigned(&text, "SLOT", &ebuild).unwrap_or_else(|| "0".to_owned());
-        Candidate {
-            slot: slot.split('/').next().unwrap_or("0").to_owned(),
-            keyworded: assigned(&text, "KEYWORDS", &ebuild).is_some_and(|k| !k.trim().is_empty()),
-            live: ebuild.cpv.version.looks_live(),
-            ebuild,
-        }
+        let metadata = cache.load(&ebuild).or_else(|| audit::metadata(context, &ebuild)).unwrap_or_default();
+        let live = ebuild.cpv.version.looks_live() && metadata.src_uri.is_empty();
+        let candidate = Candidate::new(ebuild, &metadata);
+        Candidate { live: candidate.live || live, ..candidate }
     };
     let candidates: Vec<Candidate> = ebuilds
-        .into_iter()
+        .into_par_iter()
         .map(candidate)
         .filter(|c| (!args.keyworded || c.keyworded) && (args.live == c.live || !(args.live || args.latest)))
         .collect();
@@ -170,7 +161,8 @@ fn audit_all(
                 bars.done();
                 if args.format == Format::Jsonl {
                     let mut sink = lines.lock().unwrap_or_else(|e| e.into_inner());
-                    sink.failed |= json::ebuild_line(&mut *sink.out, &report).is_err();
+                    let done = json::ebuild_line(&mut *sink.out, &report);
+                    sink.note(done);
                 }
                 (report, fixed)
             })
@@ -180,7 +172,8 @@ fn audit_all(
     let mut sink = lines.into_inner().unwrap_or_else(|e| e.into_inner());
     let report = assemble(context, reports);
     if args.format == Format::Jsonl {
-        sink.failed |= json::summary_line(&mut *sink.out, &report.summary).is_err();
+        let done = json::summary_line(&mut *sink.out, &report.summary);
+        sink.note(done);
         sink.close(args)?;
     }
     Ok((report, fixed))
@@ -220,33 +213,43 @@ fn assemble(context: &Context, ebuilds: Vec<EbuildReport>) -> Report {
 struct Sink {
     out: Box<dyn Write + Send>,
     fresh: Option<tempfile::TempPath>,
-    failed: bool,
+    failed: Option<io::Error>,
 }
 
 impl Sink {
+    /// Remembers the first failure. A reader that went away (a pipe to head) is none.
+    fn note(&mut self, done: io::Result<()>) {
+        if let Err(error) = done
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            self.failed.get_or_insert(error);
+        }
+    }
+
     fn open(args: &AuditArgs) -> Result<Sink> {
         let Some(path) = &args.output else {
-            return Ok(Sink { out: Box::new(io::stdout()), fresh: None, failed: false });
+            return Ok(Sink { out: Box::new(io::stdout()), fresh: None, failed: None });
         };
         let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let file = tempfile::NamedTempFile::new_in(dir)
             .with_context(|| format!("-o {}: can't write there", path.display()))?;
         let (file, fresh) = file.into_parts();
-        Ok(Sink { out: Box::new(io::BufWriter::new(file)), fresh: Some(fresh), failed: false })
+        Ok(Sink { out: Box::new(io::BufWriter::new(file)), fresh: Some(fresh), failed: None })
     }
 
     fn close(mut self, args: &AuditArgs) -> Result<()> {
-        self.failed |= self.out.flush().is_err();
+        let flushed = self.out.flush();
+        self.note(flushed);
         drop(self.out);
+        let name = args.output.as_ref().map_or("standard output".to_owned(), |p| p.display().to_string());
+        if let Some(error) = self.failed {
+            bail!("can't write the report to {name}: {error}");
+        }
         if let (Some(fresh), Some(path)) = (self.fresh, &args.output) {
             use std::os::unix::fs::PermissionsExt;
-            if self.failed {
-                bail!("-o {}: can't write the report", path.display());
-            }
             let _ = std::fs::set_permissions(&fresh, std::fs::Permissions::from_mode(0o644));
             fresh.persist(path).with_context(|| format!("-o {}", path.display()))?;
         }
-        // a reader that went away (a pipe to head) is no failure
         Ok(())
     }
 }
@@ -279,7 +282,7 @@ fn print(args: &AuditArgs, report: &Report, fixed: &[Fixed]) -> Result<()> {
         Format::Json => json::document(&mut *sink.out, report),
         Format::Jsonl => Ok(()),
     };
-    sink.failed |= done.is_err();
+    sink.note(done);
     sink.close(args)
 }
 

@@ -27,7 +27,7 @@ pub fn main() -> ExitCode {
     match done {
         Ok(Ok(code)) => ExitCode::from(code),
         Ok(Err(error)) => {
-            eprintln!("ebaudit: {}", crate::report::printable(&format!("{error:#}")));
+            eprintln!("ebaudit: {}", crate::report::printable(&told(&error)));
             ExitCode::from(exit::USAGE)
         }
         Err(_) => {
@@ -35,6 +35,18 @@ pub fn main() -> ExitCode {
             ExitCode::from(exit::INTERNAL)
         }
     }
+}
+
+/// The error and its causes in one line, none of them twice.
+fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text.push_str(if text.is_empty() { "" } else { ": " });
+            text.push_str(&cause);
+        }
+    }
+    text
 }
 
 pub use args::Args;

@@ -20,11 +20,11 @@ pub struct Bars {
 
 impl Bars {
     /// Hidden ones where standard error is no terminal, or `quiet`.
-    pub fn new(total: usize, quiet: bool) -> Bars {
+    pub fn new(quiet: bool) -> Bars {
         let hidden = quiet || !std::io::stderr().is_terminal();
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let all = MultiProgress::with_draw_target(target);
-        let ebuilds = all.add(ProgressBar::new(total as u64));
+        let ebuilds = all.add(ProgressBar::new(0));
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
             ebuilds.set_style(style);
         }
@@ -32,6 +32,11 @@ impl Bars {
             ebuilds.enable_steady_tick(Duration::from_millis(200));
         }
         Bars { all, ebuilds, files: Arc::default() }
+    }
+
+    /// How many ebuilds there are.
+    pub fn expect(&self, total: usize) {
+        self.ebuilds.set_length(total as u64);
     }
 
     pub fn message(&self, text: &str) {

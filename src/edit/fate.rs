@@ -10,6 +10,9 @@ pub struct Later<'a> {
     pub target: &'a TargetRecord,
 }
 
+/// What a later call makes of another input.
+pub type Replay<'a> = dyn Fn(&Later, &[u8]) -> Option<Vec<u8>> + 'a;
+
 /// What the decision needs to know.
 pub struct Known<'a> {
     /// Contents by md5, as far as they were kept.
@@ -17,7 +20,7 @@ pub struct Known<'a> {
     /// Whether a file with this md5 lies elsewhere in the tree or in FILESDIR, so that it may have been copied.
     pub elsewhere: &'a dyn Fn(&str) -> bool,
     /// The output of a later call for another input; none where it can't be told.
-    pub replay: &'a dyn Fn(&Later, &[u8]) -> Option<Vec<u8>>,
+    pub replay: &'a Replay<'a>,
 }
 
 /// Whether the edit from `before` to `after` (md5s) is overwritten: without it the file would end as it does

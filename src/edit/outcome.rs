@@ -1,8 +1,9 @@
 //! What one traced call did, by the contents of its files alone.
 
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
+use super::patch;
 use super::sed::argv::Invocation;
 use crate::phase::trace::{Bytes, Record, State, Stream, Tool};
 use crate::report::model::Verdict;
@@ -46,9 +47,25 @@ pub fn call(record: &Record) -> CallOutcome {
     match record.tool {
         Tool::Sed => sed(record),
         Tool::Perl => in_place(record),
-        Tool::Patch if record.exit == 0 => CallOutcome::of(Verdict::Live),
+        Tool::Patch if record.exit == 0 => CallOutcome { files: patched(record), ..CallOutcome::of(Verdict::Live) },
         Tool::Patch => CallOutcome::unknown("patch failed"),
     }
+}
+
+/// The files that a patch names; what they held is not known.
+fn patched(record: &Record) -> Vec<FileOutcome> {
+    let text = record.patch.as_ref().and_then(|p| std::fs::read(path(p)).ok()).unwrap_or_default();
+    let words: Vec<Vec<u8>> = record.argv.iter().map(|w| w.0.clone()).collect();
+    let (strip, dir) = patch::options(&words);
+    let base = path(&record.cwd).join(dir.unwrap_or_default());
+    let one = |name: std::path::PathBuf| FileOutcome {
+        path: Bytes(base.join(name).into_os_string().into_vec()),
+        verdict: Verdict::Live,
+        before: State::Unreadable,
+        after: State::Unreadable,
+        target: None,
+    };
+    patch::files(&text, strip).into_iter().map(one).collect()
 }
 
 fn sed(record: &Record) -> CallOutcome {

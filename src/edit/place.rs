@@ -33,7 +33,13 @@ pub fn places(records: Vec<Record>, sources: &mut Sources) -> (Vec<Place>, usize
     let mut lost = 0;
     for record in records {
         let kind = EditKind::from(record.tool);
-        let Some(site) = sources.site(&stack::parse(&record.at.0), kind) else {
+        let called = sources.site(&stack::parse(&record.at.0), kind);
+        let explicit = called.as_ref().is_some_and(|s| s.call().is_some_and(|c| c.tool == Some(kind)));
+        let listed = record.patch.as_ref().filter(|_| !explicit).and_then(|p| {
+            // applied by `default`: the entry of PATCHES is what the ebuild says of it
+            sources.patches_site(&String::from_utf8_lossy(&p.0))
+        });
+        let Some(site) = listed.or(called) else {
             lost += 1;
             continue;
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::inventory::{Call, Inventory};
+use super::inventory::{Call, Inventory, unquoted};
 use crate::phase::stack::Frame;
 use crate::report::model::{By, EditKind, Origin};
 
@@ -71,6 +71,35 @@ impl Sources {
         let source = Rc::new(Source { origin, by: By::Eclass, inventory: Inventory::read(&text) });
         self.eclasses.insert(file.to_owned(), Rc::clone(&source));
         Some(source)
+    }
+
+    /// The lines of the PATCHES entry (of the ebuild) that names this file.
+    pub fn patches_entry(&self, path: &str) -> Option<(u32, u32)> {
+        let name = path.rsplit('/').next()?;
+        let inventory = &self.ebuild.1.inventory;
+        let entries = inventory.assignments.iter().filter(|a| a.name == "PATCHES").flat_map(|a| &a.elements);
+        let mut found = None;
+        for entry in entries {
+            let text = unquoted(&entry.text);
+            let last = text.rsplit('/').next().unwrap_or_default();
+            if last == name {
+                return Some((entry.line, entry.end_line));
+            }
+            // `${P}-fix.patch`: what follows the variables must agree
+            let tail = last.rsplit('}').next().unwrap_or_default();
+            if last.contains('$') && !tail.is_empty() && name.ends_with(tail) {
+                found = Some((entry.line, entry.end_line));
+            }
+        }
+        found
+    }
+
+    /// The place of the PATCHES entry that `default` applied.
+    pub fn patches_site(&mut self, path: &str) -> Option<Site> {
+        let (line, end_line) = self.patches_entry(path)?;
+        let source = Rc::clone(&self.ebuild.1);
+        let origin = Origin { file: source.origin.clone(), line, end_line, function: "default_src_prepare".to_owned() };
+        Some(Site { source, origin, call: None })
     }
 
     /// The place that called `tool`, with these frames on the stack (innermost first).

@@ -22,7 +22,7 @@ pub enum TargetError {
         #[source]
         source: RepositoryError,
     },
-    #[error("{0}; go into a repository, name a path in one, or give --repo PATH")]
+    #[error("{0}; go into a repository, or name a path in one")]
     NoRepository(#[source] RepositoryError),
     #[error(
         "`{word}` lies in the repository {}, but {} is audited; audit one repository at a time",
@@ -30,7 +30,7 @@ pub enum TargetError {
         first.display()
     )]
     TwoRepositories { word: String, first: PathBuf, other: PathBuf },
-    #[error("`{word}` asks for the repository `{asked}`, but `{audited}` is audited; name its path or --repo")]
+    #[error("`{word}` asks for the repository `{asked}`, but `{audited}` is audited; name a path in it")]
     OtherRepository { word: String, asked: String, audited: String },
     #[error("`{0}` is a file, but no ebuild; name an .ebuild file, a directory or an atom")]
     NoEbuild(String),
@@ -76,7 +76,7 @@ pub struct Resolved {
 }
 
 impl Targets {
-    /// Sorts words into paths and atoms and finds their repository: that of `repo` (`--repo PATH`), else that of
+    /// Sorts words into paths and atoms and finds their repository: that of `repo`, else that of
     /// the paths, else the one around `cwd`. A word is a path if it begins with `/` or `.`, ends in
     /// `.ebuild`, or names something that is there below `cwd`; else it is an atom.
     pub fn parse(words: &[OsString], cwd: &Path, repo: Option<&Path>) -> Result<Targets, TargetError> {

@@ -114,5 +114,8 @@ fn errors_say_what_is_wrong() {
     fs::write(own.join("nested/profiles/repo_name"), "nested").unwrap();
     assert!(error(&["a-b/foo", "nested"]).ends_with("audit one repository at a time"));
     let outside = resolve_at(Path::new("/proc"), None, &["foo"]).unwrap_err().to_string();
-    assert!(outside.starts_with("/proc: neither this directory") && outside.ends_with("--repo PATH"), "{outside}");
+    assert!(
+        outside.starts_with("/proc: neither this directory") && outside.ends_with("name a path in one"),
+        "{outside}"
+    );
 }

@@ -20,6 +20,7 @@ impl RunDir {
         // the phase's paths are to be free of links, so that they compare
         let root = fs::canonicalize(dir.path())?;
         prelude::lay_out(&root.join("prelude"))?;
+        crate::edit::scratch::set_fallback(root.clone());
         fs::create_dir(root.join("bin"))?;
         fs::create_dir(root.join("real"))?;
         std::os::unix::fs::symlink(program, root.join("bin/ebaudit-unpack"))?;

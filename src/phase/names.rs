@@ -23,6 +23,18 @@ impl Names {
         path.strip_prefix(&self.work).ok()
     }
 
+    /// `text` with the job's folders named instead of spelled out, so that it is the same in every run.
+    pub fn portable(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (root, name) in [(&self.work, "${WORKDIR}"), (&self.temp, "${T}"), (&self.home, "${HOME}")] {
+            let root = escape_path(root);
+            if text.contains(&root) {
+                text = text.replace(&root, name);
+            }
+        }
+        text
+    }
+
     /// The path without `.` and `..`, by its words alone.
     pub fn normal(&self, path: &Path) -> PathBuf {
         let mut out = PathBuf::new();

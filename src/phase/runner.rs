@@ -61,6 +61,8 @@ pub enum End {
     Failed(String),
     TimedOut,
     TooMuchOutput,
+    /// Ctrl-C or SIGTERM.
+    Interrupted,
 }
 
 #[derive(Debug)]
@@ -108,7 +110,7 @@ pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcom
             break Some(End::TimedOut);
         }
         if interrupted() {
-            break Some(End::Failed("interrupted".into()));
+            break Some(End::Interrupted);
         }
         if pump.seen() > task.bounds.output {
             break Some(End::TooMuchOutput);

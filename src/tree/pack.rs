@@ -39,12 +39,22 @@ impl Pack {
         Ok(Pack { file: tempfile::tempfile_in(dir)?, end: AtomicU64::new(0) })
     }
 
-    /// Keeps `data`; many threads may do so at once.
+    /// Room for `len` bytes, to be filled; many threads may do so at once.
+    pub fn reserve(&self, len: u64) -> Slot {
+        Slot { offset: self.end.fetch_add(len, Ordering::Relaxed), len }
+    }
+
+    /// Writes `data` into a slot, `at` bytes from its beginning.
+    pub fn fill(&self, slot: Slot, at: u64, data: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(data, slot.offset + at)
+    }
+
+    /// Keeps `data`.
+    #[cfg(test)]
     pub fn put(&self, data: &[u8]) -> io::Result<Slot> {
-        let len = data.len() as u64;
-        let offset = self.end.fetch_add(len, Ordering::Relaxed);
-        self.file.write_all_at(data, offset)?;
-        Ok(Slot { offset, len })
+        let slot = self.reserve(data.len() as u64);
+        self.fill(slot, 0, data)?;
+        Ok(slot)
     }
 
     /// All that was put so far, to be read through [`Slot::of`].

@@ -1,14 +1,17 @@
 //! A snapshot: every file, link and directory below a folder, with the md5 of every regular file.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 use super::pack::{PACK_FILE_LIMIT, Pack, Slot};
 
@@ -88,37 +91,27 @@ impl Snapshot {
         pack: Option<&Pack>,
         limit: usize,
     ) -> Result<Snapshot, SnapshotError> {
-        let mut found = Vec::new();
-        for item in WalkDir::new(root).min_depth(1).follow_links(false) {
+        let count = AtomicUsize::new(0);
+        // threads take entries from the walk as it goes on, so that hashing begins with the first file
+        let found = WalkDir::new(root).min_depth(1).follow_links(false).into_iter().par_bridge().filter_map(|item| {
             let item = match item {
                 Ok(item) => item,
                 // a background process may still be at work: what vanished is not there
-                Err(error) if gone(&error) => continue,
-                Err(error) => return Err(error.into()),
+                Err(error) if gone(&error) => return None,
+                Err(error) => return Some(Err(error.into())),
             };
-            let meta = match item.metadata() {
-                Ok(meta) => meta,
-                Err(error) if gone(&error) => continue,
-                Err(error) => return Err(error.into()),
-            };
-            if found.len() >= limit {
-                return Err(SnapshotError::TooMany { limit });
+            if count.fetch_add(1, Ordering::Relaxed) >= limit {
+                return Some(Err(SnapshotError::TooMany { limit }));
             }
-            found.push((item.into_path(), meta));
-        }
-        let entries = found
-            .into_par_iter()
-            .filter_map(|(path, meta)| {
-                let relative = path.strip_prefix(root).unwrap_or(&path).to_path_buf();
-                let before = known.and_then(|k| k.entries.get(&relative));
-                match entry(&path, &meta, before, pack) {
-                    Ok(Some(entry)) => Some(Ok((relative, entry))),
-                    Ok(None) => None,
-                    Err(error) => Some(Err(error)),
-                }
-            })
-            .collect::<Result<BTreeMap<_, _>, _>>()?;
-        Ok(Snapshot { entries })
+            let relative = below(root, item.path());
+            let before = known.and_then(|k| k.entries.get(&relative));
+            match entry(&item, before, pack) {
+                Ok(Some(entry)) => Some(Ok((relative, entry))),
+                Ok(None) => None,
+                Err(error) => Some(Err(error)),
+            }
+        });
+        Ok(Snapshot { entries: found.collect::<Result<Vec<_>, _>>()?.into_iter().collect() })
     }
 
     /// Number of regular files.
@@ -173,42 +166,63 @@ fn gone(error: &walkdir::Error) -> bool {
     error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::NotFound)
 }
 
-fn entry(
-    path: &Path,
-    meta: &fs::Metadata,
-    known: Option<&Entry>,
-    pack: Option<&Pack>,
-) -> Result<Option<Entry>, SnapshotError> {
-    let stamp = Stamp {
-        ino: meta.ino(),
+/// A path of the walk relative to its root, without looking at each part of it.
+fn below(root: &Path, path: &Path) -> PathBuf {
+    let (root, path) = (root.as_os_str().as_bytes(), path.as_os_str().as_bytes());
+    let rest = path.strip_prefix(root).unwrap_or(path);
+    PathBuf::from(OsStr::from_bytes(rest.strip_prefix(b"/").unwrap_or(rest)))
+}
+
+fn entry(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>) -> Result<Option<Entry>, SnapshotError> {
+    let path = item.path();
+    match look(item, known, pack) {
+        Ok(entry) => Ok(Some(entry)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(SnapshotError::Read { path: path.into(), source }),
+    }
+}
+
+fn look(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>) -> io::Result<Entry> {
+    let path = item.path();
+    let of = |kind: Kind, meta: &fs::Metadata| Entry {
+        kind,
+        mode: meta.mode() & 0o7777,
         size: meta.size(),
-        mtime: (meta.mtime(), meta.mtime_nsec()),
-        ctime: (meta.ctime(), meta.ctime_nsec()),
+        stamp: Stamp {
+            ino: meta.ino(),
+            size: meta.size(),
+            mtime: (meta.mtime(), meta.mtime_nsec()),
+            ctime: (meta.ctime(), meta.ctime_nsec()),
+        },
     };
+    if item.file_type().is_file() && known.is_none() {
+        let mut file = open(path)?;
+        let meta = file.metadata()?;
+        if meta.is_file() {
+            let (md5, pack) = hash(&mut file, meta.len(), pack)?;
+            return Ok(of(Kind::File { md5, pack }, &meta));
+        }
+    }
+    let meta = fs::symlink_metadata(path)?;
     let kind = meta.file_type();
     let kind = if kind.is_dir() {
         Kind::Directory
     } else if kind.is_symlink() {
-        match fs::read_link(path) {
-            Ok(target) => Kind::Link(target),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(SnapshotError::Read { path: path.into(), source }),
-        }
-    } else if kind.is_fifo() || !kind.is_file() {
+        Kind::Link(fs::read_link(path)?)
+    } else if !kind.is_file() {
         Kind::Other
     } else {
         match known {
-            Some(Entry { kind: Kind::File { md5, pack }, stamp: old, .. }) if *old == stamp => {
+            Some(Entry { kind: Kind::File { md5, pack }, stamp, .. }) if *stamp == of(Kind::Other, &meta).stamp => {
                 Kind::File { md5: *md5, pack: *pack }
             }
-            _ => match hash(path, meta.size(), pack) {
-                Ok((md5, pack)) => Kind::File { md5, pack },
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                Err(source) => return Err(SnapshotError::Read { path: path.into(), source }),
-            },
+            _ => {
+                let (md5, pack) = hash(&mut open(path)?, meta.len(), pack)?;
+                Kind::File { md5, pack }
+            }
         }
     };
-    Ok(Some(Entry { kind, mode: meta.mode() & 0o7777, size: meta.size(), stamp }))
+    Ok(of(kind, &meta))
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -218,31 +232,46 @@ fn open(path: &Path) -> io::Result<File> {
 
 /// The md5 of a regular file; a link is an error.
 pub fn md5_of_file(path: &Path) -> io::Result<Md5> {
-    Ok(hash(path, fs::symlink_metadata(path)?.len(), None)?.0)
+    let mut file = open(path)?;
+    let size = file.metadata()?.len();
+    Ok(hash(&mut file, size, None)?.0)
 }
 
-fn hash(path: &Path, size: u64, pack: Option<&Pack>) -> io::Result<(Md5, Option<Slot>)> {
-    let mut file = open(path)?;
-    if size <= PACK_FILE_LIMIT {
-        let mut data = Vec::with_capacity(size as usize + 1);
-        file.by_ref().take(PACK_FILE_LIMIT + 1).read_to_end(&mut data)?;
-        if data.len() as u64 <= PACK_FILE_LIMIT {
-            let slot = pack.map(|p| p.put(&data)).transpose()?;
-            return Ok((md5::compute(&data).0, slot));
+thread_local! {
+    /// Files are read into the same memory one after the other.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Bytes; larger files are hashed piece by piece.
+const WHOLE: u64 = 1 << 20;
+
+/// Hashes the `size` bytes of `file` and keeps those of a file up to [`PACK_FILE_LIMIT`] in the pack.
+fn hash(file: &mut File, size: u64, pack: Option<&Pack>) -> io::Result<(Md5, Option<Slot>)> {
+    BUFFER.with_borrow_mut(|buffer| {
+        buffer.resize(size.min(WHOLE) as usize, 0);
+        let mut slot = pack.filter(|_| size <= PACK_FILE_LIMIT).map(|p| p.reserve(size));
+        let mut sum = md5::Context::new();
+        let mut done = 0;
+        while done < size {
+            let want = (size - done).min(WHOLE) as usize;
+            let n = match file.read(&mut buffer[..want]) {
+                // it shrank under our hands: what is kept would not be what was hashed
+                Ok(0) => {
+                    slot = None;
+                    break;
+                }
+                Ok(n) => n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            sum.consume(&buffer[..n]);
+            if let (Some(pack), Some(slot)) = (pack, slot) {
+                pack.fill(slot, done, &buffer[..n])?;
+            }
+            done += n as u64;
         }
-        // it grew under our hands: fall through and stream it
-        file = open(path)?;
-    }
-    let mut sum = md5::Context::new();
-    let mut buffer = vec![0; 256 << 10];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok((sum.finalize().0, None)),
-            Ok(n) => sum.consume(&buffer[..n]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+        Ok((sum.finalize().0, slot))
+    })
 }
 
 #[cfg(test)]

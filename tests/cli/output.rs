@@ -161,7 +161,6 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-#[ignore = "a write that fails otherwise than by a broken pipe ends with status 0"]
 fn a_full_disk_is_a_failure() {
     let place = with_foo(LIVE);
     if !Path::new("/dev/full").exists() {
@@ -223,7 +222,6 @@ fn a_run_says_the_same_again_and_with_any_number_of_jobs() {
 }
 
 #[test]
-#[ignore = "the words of a call hold the random name of the run's folder"]
 fn a_run_says_the_same_of_words_with_the_work_directory_in_them() {
     let place = with_foo("src_prepare() {\n\tdefault\n\tsed -i -e 's/alpha/A/' \"${S}\"/a.txt || die\n}\n");
     let report = || run(&place, &mut audit(&place, ["--format", "json"])).exits(0).stdout;

@@ -97,7 +97,6 @@ fn the_latest_of_each_slot() {
 }
 
 #[test]
-#[ignore = "without a metadata cache, the slot is read from the first SLOT= of the text, not from the sourced ebuild"]
 fn the_latest_of_each_computed_slot() {
     let place = several();
     for cpv in ["dev-libs/foo-2.0", "dev-libs/foo-2.1"] {
@@ -145,7 +144,6 @@ fn a_live_ebuild_with_its_source() {
 }
 
 #[test]
-#[ignore = "a --source of no audited ebuild is passed over without a word"]
 fn a_source_for_no_ebuild_is_named() {
     let place = with_foo(LIVE);
     fs::create_dir(place.path().join("checkout")).unwrap();

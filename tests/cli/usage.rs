@@ -93,7 +93,6 @@ fn without_a_repository_around() {
 }
 
 #[test]
-#[ignore = "the text names an option --repo that there is none of, and says all twice"]
 fn the_advice_without_a_repository_can_be_followed() {
     let place = Place::new();
     let done = run(&place, ebaudit(&place).arg("audit")).exits(2);

@@ -73,6 +73,11 @@ pub fn is_never(script: &Script, command: &ScriptCommand, null_data: bool) -> bo
     never::never(script, command, null_data)
 }
 
+/// The whole script as one text; none where it would write or run something.
+pub fn whole(script: &Script) -> Option<Vec<u8>> {
+    alone::with(script, |_| true, &[])
+}
+
 /// Whether the last line of a range around `command` (its own, or that of a block) matches any line of `content`.
 ///
 /// The last section of a file may well run to its end; a range whose end the file does not know at all has lost it.

@@ -25,23 +25,37 @@ pub struct Bench {
 
 /// Wall time of one trial.
 const TIME: Duration = Duration::from_secs(3);
+/// Bytes that one sed is given, more only where a single file is larger.
+const BYTES: usize = 32 << 20;
 /// Files that one sed is given.
 const BATCH: usize = 256;
 
 impl Bench {
-    /// `sed` is the real one; copies are made below `parent`.
-    pub fn new(sed: &Path, parent: &Path, locale: &str) -> io::Result<Bench> {
-        let dir = tempfile::Builder::new().prefix("trial").tempdir_in(parent)?;
-        Ok(Bench { sed: sed.to_owned(), dir, locale: locale.to_owned() })
+    /// `sed` is the real one.
+    pub fn new(sed: &Path, locale: &str) -> io::Result<Bench> {
+        Ok(Bench { sed: sed.to_owned(), dir: crate::edit::scratch::dir()?, locale: locale.to_owned() })
     }
 
     /// What `script` makes of each content; none where sed refuses it or does not end in time.
     pub fn run(&self, script: &[u8], switches: &Switches, contents: &[&[u8]]) -> Option<Vec<Vec<u8>>> {
         let mut out = Vec::with_capacity(contents.len());
-        for batch in contents.chunks(BATCH) {
+        let mut rest = contents;
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = rest.iter().take(BATCH).take_while(|c| {
+                bytes += c.len();
+                bytes <= BYTES
+            });
+            let (batch, left) = rest.split_at(fits.count().max(1));
             out.extend(self.batch(script, switches, batch)?);
+            rest = left;
         }
         Some(out)
+    }
+
+    /// What a script makes of one content.
+    pub fn whole(&self, script: &[u8], extended: bool, quiet: bool, null_data: bool, input: &[u8]) -> Option<Vec<u8>> {
+        self.run(script, &Switches { extended, quiet, null_data }, &[input])?.pop()
     }
 
     fn batch(&self, script: &[u8], switches: &Switches, contents: &[&[u8]]) -> Option<Vec<Vec<u8>>> {
@@ -87,8 +101,7 @@ mod tests {
     #[test]
     fn runs_the_real_sed_on_copies() {
         let Some(sed) = crate::phase::job::find_program("sed") else { return };
-        let dir = tempfile::tempdir().unwrap();
-        let bench = Bench::new(&sed, dir.path(), "C.UTF-8").unwrap();
+        let bench = Bench::new(&sed, "C.UTF-8").unwrap();
         let run = |script: &str| bench.run(script.as_bytes(), &Switches::default(), &[b"a\n", b"b\n"]);
         assert_eq!(run("s/a/c/"), Some(vec![b"c\n".to_vec(), b"b\n".to_vec()]));
         assert_eq!(run("s/a/c"), None);

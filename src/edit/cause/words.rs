@@ -4,6 +4,13 @@ use std::collections::BTreeMap;
 
 /// Words of build descriptions that stand everywhere and tell nothing of a line.
 const COMMON: &[&[u8]] = &[
+    b"DESTDIR",
+    b"prefix",
+    b"PREFIX",
+    b"libdir",
+    b"bindir",
+    b"datadir",
+    b"sysconfdir",
     b"find_package",
     b"set",
     b"install",

@@ -27,7 +27,7 @@ pub(super) struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     pub(super) fn new(call: &'a Call, script: &Script, sed: &'a Sed, limits: Limits) -> io::Result<Self> {
-        let dir = tempfile::Builder::new().prefix("ebaudit-sed-").tempdir()?;
+        let dir = crate::edit::scratch::dir()?;
         for (index, target) in call.targets.iter().enumerate() {
             target.before.place(&dir.path().join(index.to_string()))?;
         }

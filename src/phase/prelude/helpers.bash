@@ -34,6 +34,9 @@ eb_stub_missing_tools() {
 		done
 	fi
 	type -P eltpatch > /dev/null || eb_stub elibtoolize
+	type -P cuda-config > /dev/null || for eb_fn in cuda_gccdir cuda_toolkit_version cuda_cudnn_version; do
+		eb_stub "${eb_fn}"
+	done
 	[[ -d /usr/share/gnuconfig ]] || { eb_stub gnuconfig_update; eb_stub gnuconfig_do_update; }
 }
 eb_stub() {
