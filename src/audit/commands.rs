@@ -13,6 +13,7 @@ use crate::edit::sed::argv::{Invocation, PieceKind};
 use crate::edit::sed::call::{Call, Content, Environment};
 use crate::edit::sed::run::Sed;
 use crate::edit::sed::script::{Detail, Script};
+use crate::edit::suggest::Ran;
 use crate::escape::show;
 use crate::phase::trace::{Record, State, TargetRecord, Tool};
 use crate::report::model::{Cause, Command, CommandTarget, EditKind, Verdict};
@@ -357,4 +358,24 @@ fn shelf(scene: &Scene, records: &[Record]) -> Option<Shelf> {
         }
     }
     Some(Shelf::new(scene.before?, scene.after, scene.pack?, &events, &|m| scene.contents(m)))
+}
+
+/// What a record ran with, its commands laid against those of the edit.
+pub fn ran(record: &Record, commands: &[Command], scene: &Scene) -> Option<Ran> {
+    let cut = cut(record, scene)?;
+    let mut taken = HashSet::new();
+    let mut id = |text: String| {
+        let twin = commands.iter().find(|c| c.text == text && !taken.contains(&c.index))?;
+        taken.insert(twin.index);
+        Some(twin.index)
+    };
+    let ids: Option<Vec<usize>> = cut.script.commands.iter().map(|c| id(show(cut.script.source(&c.span)))).collect();
+    Some(Ran {
+        argv: record.argv.iter().map(|a| a.0.clone()).collect(),
+        ids: ids?,
+        locale: environment(record).locale(),
+        invocation: cut.invocation,
+        script: cut.script,
+        files: cut.files,
+    })
 }

@@ -11,6 +11,7 @@ use super::distfiles;
 use super::eapi;
 use super::failure::Failure;
 use super::report;
+use super::suggest::Fixes;
 use super::variables;
 use crate::gentoo::metadata::Metadata;
 use crate::gentoo::profile::{UsePackage, UseState};
@@ -25,6 +26,8 @@ use crate::tree::{Pack, Snapshot, SnapshotError};
 /// What a job came to know, as far as it came.
 #[derive(Debug, Default)]
 pub struct Facts {
+    /// The file that bash reads.
+    pub script: PathBuf,
     pub eapi: String,
     pub text: String,
     pub metadata: Option<Metadata>,
@@ -38,7 +41,12 @@ pub struct Facts {
 
 /// Audits one ebuild. Whatever goes wrong is in the report.
 pub fn audit(context: &Context, ebuild: &EbuildFile) -> EbuildReport {
-    let mut facts = Facts::default();
+    audit_text(context, ebuild, &ebuild.path).0
+}
+
+/// [`audit`] with the text that `script` holds in the place of the ebuild's own, and the fixes of what was found.
+pub fn audit_text(context: &Context, ebuild: &EbuildFile, script: &Path) -> (EbuildReport, Option<Fixes>) {
+    let mut facts = Facts { script: script.to_owned(), ..Facts::default() };
     let mut job = None;
     let failure = go(context, ebuild, &mut facts, &mut job).err();
     report::build(context, ebuild, facts, job.as_ref(), failure)
@@ -68,7 +76,7 @@ pub fn metadata(context: &Context, ebuild: &EbuildFile) -> Option<Metadata> {
 }
 
 fn go(context: &Context, ebuild: &EbuildFile, facts: &mut Facts, kept: &mut Option<JobDir>) -> Result<(), Failure> {
-    let bytes = fs::read(&ebuild.path).map_err(|e| Failure::invalid(format!("can't read the ebuild: {e}")))?;
+    let bytes = fs::read(&facts.script).map_err(|e| Failure::invalid(format!("can't read the ebuild: {e}")))?;
     facts.text = String::from_utf8_lossy(&bytes).into_owned();
     facts.eapi = eapi::declared(&facts.text);
     eapi::supported(&facts.eapi)?;
@@ -110,10 +118,11 @@ fn phases(
         variables.insert("EB_SKIP_SETUP".into(), "1".into());
     }
     let eclass_dirs = context.set.eclass_dirs();
+    let script = facts.script.clone();
     let task = Task {
         run: &context.run,
         job,
-        ebuild: &ebuild.path,
+        ebuild: &script,
         eclass_dirs: &eclass_dirs,
         variables: &variables,
         bounds: &context.options.bounds,
@@ -137,7 +146,7 @@ fn phases(
         return Err(missing_eclass(context, eclass.trim()));
     }
     if facts.metadata.is_none() {
-        return Err(unsourced(ebuild, &outcome));
+        return Err(unsourced(&facts.script, &outcome));
     }
     Ok(outcome)
 }
@@ -152,7 +161,7 @@ fn sourced(
 ) -> Result<(), Failure> {
     let map = read_metadata(&job.ctl().join("metadata"));
     if fs::read_to_string(job.ctl().join("sourced")).is_ok_and(|s| s.trim() != "0") {
-        syntax(ebuild)?;
+        syntax(&facts.script)?;
     }
     let metadata = Metadata::from_map(&map);
     if metadata.eapi != facts.eapi {
@@ -227,13 +236,13 @@ fn read_metadata(path: &Path) -> BTreeMap<String, String> {
 }
 
 /// The reason why sourcing did not come to its end.
-fn unsourced(ebuild: &EbuildFile, outcome: &Outcome) -> Failure {
-    if let Err(failure) = syntax(ebuild) {
+fn unsourced(script: &Path, outcome: &Outcome) -> Failure {
+    if let Err(failure) = syntax(script) {
         return failure;
     }
     match &outcome.end {
         End::Failed(reason) => {
-            let line = outcome.death.as_ref().and_then(|d| line_in(d, ebuild));
+            let line = outcome.death.as_ref().and_then(|d| line_in(d, script));
             Failure::invalid(format!("sourcing the ebuild failed: {reason}")).at(line)
         }
         End::TimedOut => Failure::timed_out("sourcing the ebuild took longer than --timeout allows"),
@@ -244,11 +253,11 @@ fn unsourced(ebuild: &EbuildFile, outcome: &Outcome) -> Failure {
 }
 
 /// What `bash -n` says of the ebuild.
-fn syntax(ebuild: &EbuildFile) -> Result<(), Failure> {
+fn syntax(script: &Path) -> Result<(), Failure> {
     let Some(bash) = find_program("bash") else { return Ok(()) };
     let checked = std::process::Command::new(bash)
         .arg("-n")
-        .arg(&ebuild.path)
+        .arg(script)
         .env("LC_ALL", "C.UTF-8")
         .stdin(std::process::Stdio::null())
         .output();
@@ -312,8 +321,8 @@ fn death_in_ebuild(outcome: &Outcome) -> bool {
     outcome.death.as_ref().is_some_and(|d| d.file.ends_with(".ebuild"))
 }
 
-fn line_in(death: &Death, ebuild: &EbuildFile) -> Option<u32> {
-    death.line.filter(|_| Path::new(&death.file) == ebuild.path)
+fn line_in(death: &Death, script: &Path) -> Option<u32> {
+    death.line.filter(|_| Path::new(&death.file) == script)
 }
 
 fn no_source(s: &str, job: &JobDir) -> String {

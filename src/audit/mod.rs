@@ -13,6 +13,8 @@ mod job;
 mod literal_variable;
 mod report;
 pub mod rules;
+pub mod suggest;
 mod variables;
+pub mod verify;
 
-pub use job::{audit, metadata};
+pub use job::{audit, audit_text, metadata};

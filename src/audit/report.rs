@@ -8,6 +8,7 @@ use super::edits::{self, Scene};
 use super::failure::Failure;
 use super::findings::findings;
 use super::job::Facts;
+use super::suggest::{self, Fixes};
 use crate::edit::place::places;
 use crate::edit::site::Sources;
 use crate::escape::escape_path;
@@ -22,7 +23,7 @@ pub fn build(
     mut facts: Facts,
     job: Option<&JobDir>,
     failure: Option<Failure>,
-) -> EbuildReport {
+) -> (EbuildReport, Option<Fixes>) {
     let path = escape_path(&ebuild.relative());
     let status = failure.as_ref().map_or(Status::Audited, |f| f.status);
     let reason = failure.as_ref().map(|f| f.reason.clone());
@@ -45,9 +46,9 @@ pub fn build(
         source: facts.text.clone(),
     };
     let names = job.map(Names::of);
-    let judged = match job {
+    let (judged, fixes) = match job {
         Some(job) => run_of_phases(context, ebuild, &mut facts, job, failure.as_ref(), &mut report),
-        None => Vec::new(),
+        None => (Vec::new(), None),
     };
     if job.is_none() {
         report.findings = findings(context, &path, &[], failure.as_ref(), None);
@@ -57,7 +58,7 @@ pub fn build(
     if let Some(names) = &names {
         make_portable(&mut report, names);
     }
-    report
+    (report, fixes)
 }
 
 /// Nothing in a report depends on where the job's folders were.
@@ -82,6 +83,9 @@ fn make_portable(report: &mut EbuildReport, names: &Names) {
     for finding in &mut report.findings {
         fix(&mut finding.message);
         all(&mut finding.evidence);
+        if let Some(suggestion) = &mut finding.suggestion {
+            fix(&mut suggestion.text);
+        }
     }
 }
 
@@ -92,7 +96,7 @@ fn run_of_phases(
     job: &JobDir,
     failure: Option<&Failure>,
     report: &mut EbuildReport,
-) -> Vec<edits::Judged> {
+) -> (Vec<edits::Judged>, Option<Fixes>) {
     let names = Names::of(job);
     let trace = job.trace();
     let (records, bad) = trace.records().unwrap_or_default();
@@ -100,7 +104,7 @@ fn run_of_phases(
         facts.remarks.push(format!("{bad} lines of the trace could not be read"));
     }
     let mut sources =
-        Sources::new(&ebuild.path, &report.path, &facts.text, context.set.eclass_dirs(), context.run.prelude());
+        Sources::new(&facts.script, &report.path, &facts.text, context.set.eclass_dirs(), context.run.prelude());
     let (places, lost) = places(records, &mut sources);
     if lost > 0 {
         facts.remarks.push(format!("traced calls that came from no known place: {lost}"));
@@ -122,6 +126,9 @@ fn run_of_phases(
     );
     let judged = edits::edits(places, notes, &mut sources, &scene);
     report.findings = findings(context, &report.path, &judged, failure, Some(&scene));
+    let inherited = facts.metadata.as_ref().map_or(&[][..], |m| &m.inherited);
+    let own_prepare = !suggest::exports_prepare(inherited, &context.set.eclass_dirs());
+    let fixes = suggest::suggest(&facts.text, &judged, &mut report.findings, &scene, own_prepare);
     report.tree = tree(facts, &job.workdir());
     report.changed = changed(facts, &job.workdir());
     for file in &mut report.changed {
@@ -133,7 +140,7 @@ fn run_of_phases(
         };
         file.edits = judged.iter().filter(wrote).map(|e| e.edit.id).collect();
     }
-    judged
+    (judged, fixes)
 }
 
 fn tree(facts: &Facts, workdir: &Path) -> TreeInfo {

@@ -105,9 +105,22 @@ pub struct AuditArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Print the unified diffs of what prepare changed (text format)
+    /// Print the unified diffs of what prepare changed (text format); with --fix, those of the ebuilds instead of
+    /// writing them
     #[arg(long)]
     pub diff: bool,
+
+    /// Run the ebuilds again with what is suggested, to say which suggestions are right
+    #[arg(long)]
+    pub suggest: bool,
+
+    /// Take dead edits out of the ebuilds, as far as the prepared source is the same without them
+    #[arg(long)]
+    pub fix: bool,
+
+    /// With --fix, write also what changes the prepared source or could not be tried
+    #[arg(long, requires = "fix")]
+    pub unsafe_fixes: bool,
 
     /// The lowest level of a finding that makes the exit status 1
     #[arg(long, value_enum, default_value_t = FailOn::Error)]

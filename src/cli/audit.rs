@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use rayon::prelude::*;
 
 use super::args::{AuditArgs, FailOn, Format, When};
+use super::fix::{self, Fixed};
 use super::{exit, progress};
 use crate::audit;
 use crate::audit::context::{Context, Options};
@@ -63,8 +64,8 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     runner::interruptible()?;
     let ebuilds = filtered(&args, &context, resolved.ebuilds);
     bars.expect(ebuilds.len());
-    let report = audit_all(&args, &context, &ebuilds, &bars)?;
-    print(&args, &report)?;
+    let (report, fixed) = audit_all(&args, &context, &ebuilds, &bars)?;
+    print(&args, &report, &fixed)?;
     Ok(status(&args, &report))
 }
 
@@ -141,26 +142,31 @@ fn filtered(args: &AuditArgs, context: &Context, ebuilds: Vec<EbuildFile>) -> Ve
     candidates.into_iter().map(|c| c.ebuild).collect()
 }
 
-fn audit_all(args: &AuditArgs, context: &Context, ebuilds: &[EbuildFile], bars: &progress::Bars) -> Result<Report> {
+fn audit_all(
+    args: &AuditArgs,
+    context: &Context,
+    ebuilds: &[EbuildFile],
+    bars: &progress::Bars,
+) -> Result<(Report, Vec<Fixed>)> {
     let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), |n| n.get());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().context("can't start threads")?;
     let lines = Mutex::new(Sink::open(args)?);
-    let reports: Vec<EbuildReport> = pool.install(|| {
+    let (reports, fixed): (Vec<EbuildReport>, Vec<Fixed>) = pool.install(|| {
         ebuilds
             .par_iter()
             .filter(|_| !runner::interrupted())
             .map(|ebuild| {
                 bars.message(&ebuild.cpv.to_string());
-                let report = crate::audit::audit(context, ebuild);
+                let (report, fixed) = fix::audit(args, context, ebuild);
                 bars.done();
                 if args.format == Format::Jsonl {
                     let mut sink = lines.lock().unwrap_or_else(|e| e.into_inner());
                     let done = json::ebuild_line(&mut *sink.out, &report);
                     sink.note(done);
                 }
-                report
+                (report, fixed)
             })
-            .collect()
+            .unzip()
     });
     bars.clear();
     let mut sink = lines.into_inner().unwrap_or_else(|e| e.into_inner());
@@ -170,7 +176,7 @@ fn audit_all(args: &AuditArgs, context: &Context, ebuilds: &[EbuildFile], bars: 
         sink.note(done);
         sink.close(args)?;
     }
-    Ok(report)
+    Ok((report, fixed))
 }
 
 fn assemble(context: &Context, ebuilds: Vec<EbuildReport>) -> Report {
@@ -248,7 +254,11 @@ impl Sink {
     }
 }
 
-fn print(args: &AuditArgs, report: &Report) -> Result<()> {
+fn print(args: &AuditArgs, report: &Report, fixed: &[Fixed]) -> Result<()> {
+    if args.fix && args.format != Format::Text {
+        // the report is for a program, and stands alone
+        let _ = fix::summary(&mut io::stderr(), fixed, &report.ebuilds, args.diff);
+    }
     if args.format == Format::Jsonl {
         return Ok(());
     }
@@ -263,7 +273,11 @@ fn print(args: &AuditArgs, report: &Report) -> Result<()> {
             };
             let width = if to_terminal { terminal_width() } else { 120 };
             let least = if args.quiet { Level::Warning } else { Level::Note };
-            text::print(&mut *sink.out, report, text::Style { color, width, diff: args.diff, least })
+            text::print(&mut *sink.out, report, text::Style { color, width, diff: args.diff && !args.fix, least })
+                .and_then(|()| match args.fix {
+                    true => fix::summary(&mut *sink.out, fixed, &report.ebuilds, args.diff),
+                    false => Ok(()),
+                })
         }
         Format::Json => json::document(&mut *sink.out, report),
         Format::Jsonl => Ok(()),

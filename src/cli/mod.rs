@@ -3,6 +3,7 @@
 mod args;
 mod audit;
 mod exit;
+mod fix;
 mod progress;
 
 use std::process::ExitCode;

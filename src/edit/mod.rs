@@ -10,3 +10,4 @@ pub mod place;
 pub mod scratch;
 pub mod sed;
 pub mod site;
+pub mod suggest;

@@ -265,6 +265,12 @@ pub struct Evidence {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Suggestion {
     pub text: String,
+    /// The lines that `replacement` takes the place of, where they are others than the finding's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u32>,
+    /// Whole lines with their newlines; empty: the lines go.
     pub replacement: Option<String>,
     pub verified: bool,
     pub applicability: Applicability,

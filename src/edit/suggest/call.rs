@@ -1,0 +1,167 @@
+//! A call's words in the text, laid against what it ran with: which text made which command.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+use super::align::{Laid, align};
+use super::range::{self, Change};
+use super::script::{self, Cut};
+use super::shell::{Bound, Decoded};
+use crate::edit::inventory::{Call, Inventory};
+use crate::edit::sed::argv::{Invocation, Piece, PieceKind};
+use crate::edit::sed::script::{Locale, Script};
+
+/// What a call ran with, once.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    pub argv: Vec<Vec<u8>>,
+    pub invocation: Invocation,
+    pub script: Script,
+    pub files: HashMap<Vec<u8>, Vec<u8>>,
+    pub locale: Locale,
+    /// For each command of the script its index in the edit.
+    pub ids: Vec<usize>,
+}
+
+/// A call of the text.
+#[derive(Debug)]
+pub struct CallPlan {
+    pub span: Range<usize>,
+    /// Of the tool's own words, those of arrays put in.
+    pub words: Vec<Decoded>,
+    /// Whether a word stands in an array.
+    element: Vec<bool>,
+    pub runs: Vec<(Ran, Laid)>,
+    /// The commands of the edit that may go.
+    pub removable: BTreeSet<usize>,
+}
+
+impl CallPlan {
+    pub fn new(call: &Call, inventory: &Inventory, runs: Vec<Ran>, removable: BTreeSet<usize>) -> CallPlan {
+        let mut words = Vec::new();
+        let mut element = Vec::new();
+        for word in &call.words[call.tool_word..] {
+            match array(inventory, &word.text, call.function.as_deref()) {
+                Some(elements) => {
+                    element.extend(elements.iter().map(|_| true));
+                    words.extend(elements);
+                }
+                None => {
+                    words.push(Decoded::read(&word.text, word.span.start));
+                    element.push(false);
+                }
+            }
+        }
+        let appended = call.tool_word > 0;
+        let aligned = |ran: Ran| {
+            let bound = align(&words, &ran.argv, appended);
+            (ran, bound)
+        };
+        let runs = runs.into_iter().map(aligned).collect();
+        CallPlan { span: call.span.clone(), words, element, runs, removable }
+    }
+
+    /// The changes that take away the commands `gone`; none where their text can't be told, or is that of a command
+    /// that has to stay.
+    pub fn without(&self, text: &str, gone: &BTreeSet<usize>) -> Option<Vec<Change>> {
+        let places: Vec<Range<usize>> = self
+            .runs
+            .iter()
+            .flat_map(|(ran, bound)| places(ran, bound, |id| gone.contains(&id)))
+            .map(|p| p.1)
+            .collect();
+        let mut changes: Option<Vec<Change>> = None;
+        for (ran, bound) in &self.runs {
+            let mut own: BTreeSet<usize> = (0..ran.ids.len()).filter(|i| gone.contains(&ran.ids[*i])).collect();
+            for (index, place) in places_of(ran, bound) {
+                // the same text, with other values in it
+                if places.contains(&place) {
+                    self.removable.contains(&ran.ids[index]).then_some(())?;
+                    own.insert(index);
+                }
+            }
+            let new = self.of_run(text, ran, bound, &own)?;
+            if changes.as_ref().is_some_and(|old| *old != new) {
+                return None;
+            }
+            changes = Some(new);
+        }
+        changes.filter(|c| !c.is_empty())
+    }
+
+    fn of_run(
+        &self,
+        text: &str,
+        ran: &Ran,
+        bound: &[Option<(usize, Bound)>],
+        gone: &BTreeSet<usize>,
+    ) -> Option<Vec<Change>> {
+        let cuts = script::without(&ran.invocation, &ran.script, &ran.files, ran.locale, gone)?;
+        let mut changes = Vec::new();
+        for (piece, cut) in cuts {
+            let piece = ran.invocation.pieces.get(piece)?;
+            match cut {
+                Cut::Whole => changes.push(Change::removal(self.piece(text, ran, bound, piece)?)),
+                Cut::Parts(parts) => {
+                    (piece.kind != PieceKind::File).then_some(())?;
+                    let (_, word) = bound.get(piece.index)?.as_ref()?;
+                    for part in parts {
+                        let place = word.source(piece.offset + part.start..piece.offset + part.end)?;
+                        changes.push(Change::removal(place));
+                    }
+                }
+            }
+        }
+        range::sort(&mut changes).then_some(changes)
+    }
+
+    /// The text of an `-e EXPRESSION`, with what goes along.
+    fn piece(&self, text: &str, ran: &Ran, bound: &[Option<(usize, Bound)>], piece: &Piece) -> Option<Range<usize>> {
+        (piece.kind == PieceKind::Expression).then_some(())?;
+        let (index, word) = bound.get(piece.index)?.as_ref()?;
+        let argument = ran.argv.get(piece.index)?;
+        let mut span = word.word.span.clone();
+        if piece.offset == 0 {
+            let (option, before) = bound.get(piece.index.checked_sub(1)?)?.as_ref()?;
+            let option_text = ran.argv.get(piece.index - 1)?;
+            let is_option = option_text == b"-e" || option_text == b"--expression";
+            (is_option && option + 1 == *index && self.element[*option] == self.element[*index]).then_some(())?;
+            span.start = before.word.span.start;
+        } else {
+            let own = (piece.offset == 2 && argument.starts_with(b"-e")) || argument.starts_with(b"--expression=");
+            own.then_some(())?;
+        }
+        (span.start < span.end).then(|| match self.element[*index] {
+            true => range::element(text, &span),
+            false => range::words(text, &span),
+        })
+    }
+}
+
+fn places_of(ran: &Ran, bound: &[Option<(usize, Bound)>]) -> Vec<(usize, Range<usize>)> {
+    places(ran, bound, |_| true)
+}
+
+/// The commands of a run whose text is known, with its place.
+fn places(ran: &Ran, bound: &[Option<(usize, Bound)>], wanted: impl Fn(usize) -> bool) -> Vec<(usize, Range<usize>)> {
+    let place = |command: &crate::edit::sed::script::ScriptCommand| {
+        let piece = ran.invocation.pieces.get(command.piece)?;
+        let start = ran.script.pieces.get(command.piece)?.span.start;
+        (piece.kind != PieceKind::File).then_some(())?;
+        let (_, word) = bound.get(piece.index)?.as_ref()?;
+        word.source(piece.offset + command.span.start - start..piece.offset + command.span.end - start)
+    };
+    let commands =
+        ran.script.commands.iter().enumerate().filter(|(i, _)| ran.ids.get(*i).is_some_and(|id| wanted(*id)));
+    commands.filter_map(|(i, command)| Some((i, place(command)?))).collect()
+}
+
+/// The elements of the array that `word` expands, where nothing else is in it.
+fn array(inventory: &Inventory, word: &str, function: Option<&str>) -> Option<Vec<Decoded>> {
+    let name = word.trim_matches('"').strip_prefix("${")?.strip_suffix("[@]}")?;
+    let visible = |f: &Option<String>| f.is_none() || f.as_deref() == function;
+    let assignments: Vec<_> = inventory.assignments.iter().filter(|a| a.name == name && visible(&a.function)).collect();
+    let elements = assignments.iter().flat_map(|a| &a.elements);
+    let found: Vec<Decoded> = elements.map(|w| Decoded::read(&w.text, w.span.start)).collect();
+    (!found.is_empty()).then_some(found)
+}

@@ -1,0 +1,136 @@
+//! What the text of an ebuild should be instead: fixes as changes of the text.
+
+mod align;
+mod call;
+pub mod correct;
+pub mod layout;
+pub mod range;
+mod script;
+mod shell;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+pub use call::{CallPlan, Ran};
+use layout::Layout;
+use range::Change;
+
+/// How a fix changes the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// A call goes, an index into [`Plans::calls`].
+    Call(usize),
+    /// Commands (indices into the edit's commands) go from a call.
+    Commands(usize, BTreeSet<usize>),
+    /// Something is put right.
+    Correction(Vec<Change>),
+}
+
+/// The fixes of one ebuild's text, which may be applied together.
+#[derive(Debug)]
+pub struct Plans {
+    pub layout: Layout,
+    pub calls: Vec<CallPlan>,
+    pub plans: Vec<Plan>,
+    /// Whether a src_prepare of which only `default` is left may go.
+    pub drop_prepare: bool,
+}
+
+/// The lines that changes touch, and their new text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    pub line: u32,
+    pub end_line: u32,
+    pub text: String,
+}
+
+impl Plans {
+    /// The changes of the chosen plans together, in order, and which of the plans they carry out: one that does not
+    /// go with the others is left out.
+    pub fn changes(&self, chosen: &[usize]) -> (Vec<Change>, Vec<usize>) {
+        let whole: BTreeSet<usize> = chosen.iter().filter_map(|p| self.call(*p)).collect();
+        let whole: Vec<usize> = whole.into_iter().collect();
+        let spans: Vec<Range<usize>> = whole.iter().map(|c| self.calls[*c].span.clone()).collect();
+        let (mut changes, goes) = self.layout.without(&spans, self.drop_prepare);
+        let gone: Vec<usize> = whole.iter().zip(goes).filter(|(_, goes)| *goes).map(|(call, _)| *call).collect();
+        let mut done: Vec<usize> =
+            chosen.iter().filter(|p| self.call(**p).is_some_and(|c| gone.contains(&c))).copied().collect();
+        let mut by_call: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for plan in chosen {
+            if let Plan::Commands(call, _) = &self.plans[*plan]
+                && !gone.contains(call)
+            {
+                by_call.entry(*call).or_default().push(*plan);
+            }
+        }
+        for (call, plans) in by_call {
+            let (mut set, mut best) = (BTreeSet::new(), None);
+            for plan in plans {
+                let Plan::Commands(_, commands) = &self.plans[plan] else { continue };
+                let more: BTreeSet<usize> = set.union(commands).copied().collect();
+                if let Some(new) = self.calls[call].without(&self.layout.text, &more) {
+                    (set, best) = (more, Some(new));
+                    done.push(plan);
+                }
+            }
+            changes.extend(best.into_iter().flatten());
+        }
+        for plan in chosen {
+            if let Plan::Correction(own) = &self.plans[*plan] {
+                let mut with: Vec<Change> = changes.iter().chain(own).cloned().collect();
+                if range::sort(&mut with) {
+                    changes = with;
+                    done.push(*plan);
+                }
+            }
+        }
+        if !range::sort(&mut changes) {
+            return (Vec::new(), Vec::new());
+        }
+        done.sort_unstable();
+        (changes, done)
+    }
+
+    fn call(&self, plan: usize) -> Option<usize> {
+        match self.plans.get(plan)? {
+            Plan::Call(call) => Some(*call),
+            _ => None,
+        }
+    }
+
+    /// What one plan does to the lines that it touches, at least `lines`. None where it can't be carried out, or
+    /// where those lines have bytes that no text can show.
+    pub fn replacement(&self, plan: usize, lines: (u32, u32)) -> Option<Replacement> {
+        let text = &self.layout.text;
+        let (changes, _) = self.changes(&[plan]);
+        let (first, last) = (changes.first()?, changes.last()?);
+        let number = |at: usize| text[..at].matches('\n').count() as u32 + 1;
+        let end = last.span.end.max(last.span.start + 1) - 1;
+        let (line, end_line) = (number(first.span.start).min(lines.0), number(end.min(text.len())).max(lines.1));
+        let mut starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+        let start = starts.nth(line as usize - 1)?;
+        let end = starts.nth((end_line - line) as usize).unwrap_or(text.len());
+        let inner: Vec<Change> = changes
+            .iter()
+            .map(|c| Change { span: c.span.start - start..c.span.end - start, text: c.text.clone() })
+            .collect();
+        let old = &text[start..end];
+        (!old.contains('\u{fffd}')).then(|| Replacement { line, end_line, text: range::applied(old, &inner) })
+    }
+
+    /// The ebuild's bytes with the chosen plans carried out, and which of them are. None where `bytes` are not those
+    /// of the text, or nothing changes.
+    pub fn apply(&self, bytes: &[u8], chosen: &[usize]) -> Option<(Vec<u8>, Vec<usize>)> {
+        if String::from_utf8_lossy(bytes) != self.layout.text {
+            return None;
+        }
+        let (mut changes, done) = self.changes(chosen);
+        range::tidy(&self.layout.text, &mut changes);
+        // what is tidied away may be two changes' own
+        for at in 1..changes.len() {
+            changes[at].span.start = changes[at].span.start.max(changes[at - 1].span.end);
+            changes[at].span.end = changes[at].span.end.max(changes[at].span.start);
+        }
+        (!changes.is_empty()).then(|| (range::applied_to_bytes(bytes, &changes), done))
+    }
+}
