@@ -230,6 +230,14 @@ impl Sink {
         let Some(path) = &args.output else {
             return Ok(Sink { out: Box::new(io::stdout()), fresh: None, failed: None });
         };
+        // a device or a FIFO is written to, never replaced
+        if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
+            let file = std::fs::OpenOptions::new()
+                .write(true)
+                .open(path)
+                .with_context(|| format!("-o {}: can't write there", path.display()))?;
+            return Ok(Sink { out: Box::new(file), fresh: None, failed: None });
+        }
         let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let file = tempfile::NamedTempFile::new_in(dir)
             .with_context(|| format!("-o {}: can't write there", path.display()))?;

@@ -3,6 +3,7 @@
 mod group;
 pub mod json;
 pub mod model;
+mod near;
 mod printable;
 pub mod text;
 

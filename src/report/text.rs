@@ -6,7 +6,7 @@ use annotate_snippets::{AnnotationKind, Group as Report1, Level as Title, Render
 
 use super::group::{Group, groups};
 use super::model::{EbuildReport, Finding, Level, Report, Status, Verdict};
-use super::printable;
+use super::{near, printable};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
@@ -57,8 +57,16 @@ fn finding(out: &mut dyn Write, renderer: &Renderer, group: &Group) -> io::Resul
         }
         None => head = head.element(annotate_snippets::Origin::path(&finding.path)),
     }
-    let evidence: Vec<_> = finding.evidence.iter().take(5).map(evidence_line).collect();
-    for text in evidence {
+    // the nearest evidence is shown as it stands, the rest in a line each
+    let shown = finding.evidence.first().and_then(|e| Some((e, printable(e.text.as_deref()?), e.line?)));
+    let command = shown.as_ref().map(|_| command_of(ebuild, finding)).unwrap_or_default();
+    if let Some((evidence, text, line)) = &shown
+        && !text.trim().is_empty()
+    {
+        head = head.element(evidence_snippet(evidence, text, *line, &command));
+    }
+    let rest = finding.evidence.iter().skip(usize::from(shown.is_some())).take(4).map(evidence_line);
+    for text in rest.collect::<Vec<_>>() {
         head = head.element(Title::HELP.with_name("found").message(text));
     }
     if !others.is_empty() {
@@ -74,6 +82,40 @@ fn finding(out: &mut dyn Write, renderer: &Renderer, group: &Group) -> io::Resul
 
 fn cause_label(cause: super::model::Cause) -> String {
     serde_json::to_value(cause).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// The text of the command that a finding is about; of several dead ones the first.
+fn command_of(ebuild: &EbuildReport, finding: &Finding) -> String {
+    let edit = finding.edit.and_then(|id| ebuild.edits.iter().find(|e| e.id == id));
+    let fits = |c: &&super::model::Command| match finding.command {
+        Some(index) => c.index == index,
+        None => c.cause == finding.cause,
+    };
+    edit.and_then(|e| e.commands.iter().find(fits)).map(|c| c.text.clone()).unwrap_or_default()
+}
+
+/// A line of the source, with what differs in it marked.
+fn evidence_snippet<'a>(
+    evidence: &'a super::model::Evidence,
+    text: &'a str,
+    line: u32,
+    command: &str,
+) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+    let note = evidence.note.as_deref().unwrap_or("here");
+    let trimmed = text.len() - text.trim_start().len()..text.trim_end().len();
+    let differing = match evidence.note.as_deref() {
+        Some("words" | "blanks" | "quotes" | "case" | "regex-dialect") => near::differing(command, text),
+        _ => Vec::new(),
+    };
+    let mut snippet = Snippet::source(text).line_start(line as usize).path(&evidence.path);
+    if differing.is_empty() {
+        snippet = snippet.annotation(AnnotationKind::Context.span(trimmed).label(note));
+    }
+    for (at, span) in differing.iter().enumerate() {
+        let mark = AnnotationKind::Context.span(span.clone());
+        snippet = snippet.annotation(if at == 0 { mark.label(note) } else { mark });
+    }
+    snippet
 }
 
 fn evidence_line(evidence: &super::model::Evidence) -> String {

@@ -79,6 +79,17 @@ fn text_says_file_line_and_how_many() {
 }
 
 #[test]
+fn a_report_into_a_device_does_not_replace_it() {
+    let place = with_foo(LIVE);
+    let link = place.path().join("report.json");
+    std::os::unix::fs::symlink("/dev/null", &link).unwrap();
+    for format in ["text", "json", "jsonl"] {
+        run(&place, &mut audit(&place, ["--format", format, "-o", "report.json"])).exits(0);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink(), "{format}");
+    }
+}
+
+#[test]
 fn a_report_into_a_file() {
     let place = with_foo(DEAD);
     let file = place.path().join("report.json");

@@ -130,15 +130,15 @@ impl Cutter<'_> {
             return self.fail("cannot specify modifiers on empty regexp");
         }
         // the message sed gives when it unfolds the escapes of a regex
-        if !regex.is_last_used() && self.bad_control_escape(&regex.span) {
+        if !regex.is_last_used() && self.bad_control_escape(&regex.span, regex.delimiter) {
             return self.fail(RECURSIVE);
         }
         Ok(())
     }
 
-    fn bad_control_escape(&self, span: &Span) -> bool {
-        memchr::memmem::find(&self.text[span.clone()], b"\\c").is_some()
-            && text::unescape(&self.text[span.clone()], Place::Replacement).is_none()
+    fn bad_control_escape(&self, span: &Span, delimiter: u8) -> bool {
+        let raw = text::without_escaped(&self.text[span.clone()], delimiter);
+        text::unescape(&raw, Place::Replacement).is_none()
     }
 
     /// The digits at hand as sed's unsigned long, which wraps around.
@@ -213,7 +213,7 @@ impl Cutter<'_> {
         let Some(replacement) = self.delimited(delimiter, false)? else {
             return self.fail(UNTERMINATED);
         };
-        if text::unescape(&self.text[replacement.clone()], Place::Replacement).is_none() {
+        if self.bad_control_escape(&replacement, delimiter) {
             return self.fail(RECURSIVE);
         }
         let mut result = Substitute {

@@ -186,13 +186,18 @@ impl Judge<'_> {
         }
     }
 
-    /// `r`, `R` and `q` on a last line without its newline write that at least.
+    /// `c`, `r`, `R` and `q` on a last line without its newline write that at least; the latter three where the
+    /// line is printed.
     fn adds_newline(&self, command: &ScriptCommand, target: usize) -> bool {
         let Target { before, changed } = &self.call.targets[target];
-        matches!(command.name, b'r' | b'R' | b'q')
+        let prints = |command: &ScriptCommand| match &command.detail {
+            Detail::Substitute(substitute) => substitute.print,
+            _ => matches!(command.name, b'p' | b'P'),
+        };
+        let printed = !self.bench.quiet || self.script.commands.iter().any(prints);
+        (command.name == b'c' || (printed && matches!(command.name, b'r' | b'R' | b'q')))
             && self.tallies.of(command.index, target).late
             && *changed != Some(false)
-            && !self.bench.quiet
             && before.is_cut_off(bench::delimiter(self.call))
     }
 

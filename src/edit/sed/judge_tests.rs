@@ -105,6 +105,8 @@ fn texts_and_deletions() {
     expect(&argv, "first\nold\nx\n", &[Live, Live, Dead]);
     expect(&["$a\\"], "a", &[Guard]);
     expect(&["/foo/c\\foo"], "foo\n", &[Identity]);
+    expect(&["/foo/c\\foo"], "foo", &[Live]);
+    expect(&["r none"], "foo", &[Live]);
     expect(&["/foo/c\\bar"], "foo\n", &[Live]);
     expect(&["/a/,/b/c\\\na\\\nb"], "a\nb\n", &[Identity]);
     expect(&["/x/d;/y/d"], "x\n", &[Live, Dead]);

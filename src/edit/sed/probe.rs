@@ -202,6 +202,7 @@ impl Writer<'_> {
             (b'c', _) => {
                 self.line(&[&address, b"{"]);
                 self.mark(mark::RAN_ON, index);
+                self.late(index);
                 self.line(&[b"d"]);
                 self.line(&[b"}"]);
             }
