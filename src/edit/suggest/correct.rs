@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use super::call::{CallPlan, Ran};
 use super::range::{self, Change};
 use super::shell::{Quote, quoted};
-use crate::edit::sed::script::Detail;
+use crate::edit::sed::script::{Regex, ScriptCommand};
 
 /// Where a call ran and what it is to edit; both absolute.
 #[derive(Clone, Copy, Debug)]
@@ -105,10 +105,10 @@ impl CallPlan {
         let [(ran, bound)] = &self.runs[..] else { return None };
         let index = ran.ids.iter().position(|i| *i == id)?;
         let command = ran.script.commands.get(index)?;
-        let Detail::Substitute(substitute) = &command.detail else { return None };
+        let regex = deciding(command)?;
         let place = ran.script.pieces.get(command.piece)?;
         let piece = ran.invocation.pieces.get(command.piece)?;
-        let span = &substitute.regex.span;
+        let span = &regex.span;
         let extended = place.flags.extended;
         let source = ran.script.source(span);
         let (begins, rest) = source.strip_prefix(b"^").map_or((false, source), |rest| (true, rest));
@@ -116,10 +116,10 @@ impl CallPlan {
             Some(rest) if !rest.ends_with(b"\\") => (true, rest),
             _ => (false, rest),
         };
-        let wanted = literal(rest, extended, substitute.regex.delimiter)?;
+        let wanted = literal(rest, extended, regex.delimiter)?;
         let found = nearly(&wanted, line.as_bytes(), drift)?;
         let mut new = if begins { "^".to_owned() } else { String::new() };
-        new.push_str(&pattern_of(&line[found], extended, substitute.regex.delimiter)?);
+        new.push_str(&pattern_of(&line[found], extended, regex.delimiter)?);
         new.push_str(if ends { "$" } else { "" });
         let (_, word) = bound.get(piece.index)?.as_ref()?;
         let start = piece.offset + span.start - place.span.start;
@@ -134,6 +134,13 @@ impl CallPlan {
             _ => None,
         }
     }
+}
+
+/// The one regular expression of a command: that of its `s`, or that of its address.
+fn deciding(command: &ScriptCommand) -> Option<&Regex> {
+    let mut all = command.regexes();
+    let (first, None) = (all.next()?, all.next()) else { return None };
+    (!first.is_last_used() && !command.addresses.negated).then_some(first)
 }
 
 /// `to` as seen from `from`.

@@ -1,0 +1,208 @@
+//! `--fix`, `--unsafe-fixes` and `--suggest` on small overlays: what is written, what stays as it was.
+
+#[path = "cli/fixture.rs"]
+#[allow(dead_code)]
+mod fixture;
+#[allow(dead_code)]
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use fixture::{usual, with_foo};
+use support::overlay::Place;
+use support::run::{Done, audit, run};
+
+const FOO: &str = "dev-libs/foo-1.2";
+
+fn audited(place: &Place, words: &[&str]) -> Done {
+    run(place, &mut audit(place, words.iter().copied().chain(["--fail-on", "never"])))
+}
+
+/// The ebuild behind the usual head.
+fn rest(place: &Place) -> String {
+    let text = fs::read_to_string(place.ebuild_path(FOO)).unwrap();
+    text.strip_prefix(&usual("8")).unwrap_or_else(|| panic!("{text}")).to_owned()
+}
+
+/// What becomes of an ebuild that ends in `text`; a second run must have nothing to do.
+#[track_caller]
+fn fixed(text: &str, words: &[&str]) -> String {
+    let place = with_foo(text);
+    audited(&place, words).exits(0);
+    let once = rest(&place);
+    let again = audited(&place, words).exits(0);
+    assert!(again.stdout.contains("\n0 fixed, "), "{}", again.stdout);
+    assert_eq!(rest(&place), once, "a second run changed it again");
+    once
+}
+
+/// A src_prepare with a live sed and `lines`.
+fn prepare(lines: &str) -> String {
+    format!("src_prepare() {{\n\tdefault\n\tsed -i -e 's/alpha/ALPHA/' a.txt || die\n{lines}}}\n")
+}
+
+#[track_caller]
+fn becomes(lines: &str, wanted: &str) {
+    assert_eq!(fixed(&prepare(lines), &["--fix"]), prepare(wanted));
+}
+
+#[test]
+fn a_dead_call_goes_with_all_that_hangs_on_it() {
+    becomes("\tsed -i -e 's/gamma/x/' a.txt || die \"no gamma\"\n", "");
+    becomes("\tsed -e 's/gamma/x/' \\\n\t\t-i a.txt \\\n\t\t|| die\n\n\t: # end\n", "\n\t: # end\n");
+    becomes("\t# about gamma\n\tsed -i 's/gamma/x/' a.txt || die # bug 1\n", "\t# about gamma\n\t# bug 1\n");
+    becomes("\tfind . -name a.txt -exec sed -i -e 's/gamma/x/' {} + || die\n", "");
+    becomes("\tfor f in a.txt; do\n\t\tsed -i 's/gamma/x/' \"${f}\" || die\n\tdone\n", "");
+    becomes(
+        "\tsed -i 's/gamma/x/' a.txt &&\n\t\tsed -i 's/beta/b/' a.txt || die\n",
+        "\tsed -i 's/beta/b/' a.txt || die\n",
+    );
+}
+
+#[test]
+fn nothing_is_left_empty() {
+    let lines = "\tif true; then\n\t\tsed -i 's/gamma/x/' a.txt || die\n\tfi\n";
+    becomes(lines, lines);
+    let two = "\tif true; then\n\t\tsed -i 's/beta/b/' a.txt || die\n\t\tsed -i 's/gamma/x/' a.txt || die\n\tfi\n";
+    becomes(two, "\tif true; then\n\t\tsed -i 's/beta/b/' a.txt || die\n\tfi\n");
+    let both = "\tif true; then\n\t\tsed -i 's/gamma/x/' a.txt\n\t\tsed -i 's/delta/x/' a.txt\n\tfi\n";
+    becomes(both, "\tif true; then\n\t\tsed -i 's/delta/x/' a.txt\n\tfi\n");
+}
+
+#[test]
+fn a_dead_expression_goes_and_the_rest_stays_as_it_is_written() {
+    let call = |words: &str| format!("\tsed{words} || die\n");
+    for (old, new) in [
+        (" -e 's/gamma/x/' \\\n\t\t-e \"s/beta/b/\" \\\n\t\t-i a.txt", " \\\n\t\t-e \"s/beta/b/\" \\\n\t\t-i a.txt"),
+        (" -e s/beta/b/ \\\n\t\t-e 's/gamma/x/' \\\n\t\t-i a.txt", " -e s/beta/b/ \\\n\t\t-i a.txt"),
+        (" -i a.txt \\\n\t\t-e \"s/beta/b/\" \\\n\t\t-e 's/gamma/x/'", " -i a.txt \\\n\t\t-e \"s/beta/b/\" \\\n\t\t"),
+        (" -i -e 's/gamma/x/' -e  's/beta/b/' a.txt", " -i -e  's/beta/b/' a.txt"),
+        (" -i 's/beta/b/; s/gamma/x/; s/b$/B/' a.txt", " -i 's/beta/b/; s/b$/B/' a.txt"),
+        (" -i '\n\t\ts/gamma/x/\n\t\ts/beta/b/\n\t' a.txt", " -i '\n\t\ts/beta/b/\n\t' a.txt"),
+        (" -i --expression=s/gamma/x/ -es/beta/b/ a.txt", " -i -es/beta/b/ a.txt"),
+    ] {
+        becomes(&call(old), &call(new).replace("\t\t || die", "\t\t|| die"));
+    }
+}
+
+#[test]
+fn elements_of_an_array_go_with_their_lines() {
+    let lines = |gamma: &str| {
+        format!(
+            "\tlocal args=(\n\t\t# the live one\n\t\t-e 's/beta/b/'\n{gamma}\t)\n\tsed -i \"${{args[@]}}\" a.txt || die\n"
+        )
+    };
+    becomes(&lines("\t\t-e 's/gamma/x/'\n"), &lines(""));
+}
+
+#[test]
+fn a_command_in_a_loop_goes_only_where_it_is_dead_each_time() {
+    // ALPHA is in the file, OMEGA is not
+    let lines = "\tfor x in ALPHA OMEGA; do\n\t\tsed -i -e \"s/${x}/y/\" -e 's/y/z/' a.txt || die\n\tdone\n";
+    becomes(lines, lines);
+}
+
+#[test]
+fn a_prepare_that_only_has_default_left_goes() {
+    let dead = "src_prepare() {\n\tdefault\n\tsed -i 's/gamma/x/' a.txt || die\n}\n";
+    let test = "\nsrc_test() {\n\t:\n}\n";
+    assert_eq!(fixed(&format!("{dead}{test}"), &["--fix"]), "src_test() {\n\t:\n}\n");
+    let kept = "src_prepare() {\n\t# why\n\tdefault\n}\n";
+    assert_eq!(fixed(&kept.replace("\tdefault", "\tsed -i 's/gamma/x/' a.txt\n\tdefault"), &["--fix"]), kept);
+}
+
+#[test]
+fn the_diff_is_shown_and_nothing_written() {
+    let text = prepare("\tsed -i 's/gamma/x/' a.txt || die\n");
+    let place = with_foo(&text);
+    let shown = audited(&place, &["--fix", "--diff"]).exits(0);
+    assert!(shown.stdout.contains("\n-\tsed -i 's/gamma/x/' a.txt || die\n"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("--- a/dev-libs/foo/foo-1.2.ebuild"), "{}", shown.stdout);
+    assert!(shown.stdout.ends_with("1 would be fixed, 0 left\n"), "{}", shown.stdout);
+    assert_eq!(rest(&place), text);
+}
+
+#[test]
+fn bytes_and_mode_of_the_ebuild_stay() {
+    let place = with_foo("");
+    let path = place.ebuild_path(FOO);
+    let bytes = |dead: &[u8]| {
+        let head = [usual("8").as_bytes(), b"# caf\xe9 \xff\nsrc_prepare() {\n\tdefault\n"].concat();
+        [&head[..], dead, b"\tsed -i 's/beta/b/' a.txt # \xe9\n}\n"].concat()
+    };
+    fs::write(&path, bytes(b"\tsed -i 's/gamma/x/' a.txt || die\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let done = audited(&place, &["--fix"]).exits(0);
+    assert!(done.stdout.contains("1 fixed, 0 left"), "{}", done.stdout);
+    assert_eq!(fs::read(&path).unwrap(), bytes(b""));
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o640);
+}
+
+#[test]
+fn a_suggestion_is_verified_only_when_that_is_asked_for() {
+    let place = with_foo(&prepare("\tsed -i 's/gamma/x/' a.txt || die\n"));
+    let suggestion = |words: &[&str]| {
+        let done = audited(&place, &[words, &["--format", "json"]].concat()).exits(0);
+        done.json()["ebuilds"][0]["findings"][0]["suggestion"].clone()
+    };
+    let plain = suggestion(&[]);
+    assert_eq!((&plain["verified"], &plain["applicability"]), (&false.into(), &"unsafe".into()));
+    let tried = suggestion(&["--suggest"]);
+    assert_eq!((&tried["verified"], &tried["applicability"]), (&true.into(), &"safe".into()));
+    assert_eq!(tried["replacement"], "");
+    assert!(tried.get("line").is_none(), "{tried}");
+}
+
+#[test]
+fn corrections_are_written_only_when_that_is_asked_for() {
+    for (old, new) in [
+        // the options of sed are read in order
+        ("\tsed -e 's/(beta)+/b/' -E -i a.txt || die\n", "\tsed -E -e 's/(beta)+/b/' -i a.txt || die\n"),
+        ("\tsed -i -e 's/BETA/b/' a.txt || die\n", "\tsed -i -e 's/beta/b/' a.txt || die\n"),
+        ("\tsed -i -e '/BETA/d' a.txt || die\n", "\tsed -i -e '/beta/d' a.txt || die\n"),
+        ("\tsed -e 's/beta/b/' a.txt || die\n", "\tsed -i -e 's/beta/b/' a.txt || die\n"),
+    ] {
+        becomes(old, old);
+        assert_eq!(fixed(&prepare(old), &["--fix", "--unsafe-fixes"]), prepare(new));
+    }
+}
+
+#[test]
+fn a_wrong_path_is_put_right_in_the_ebuilds_own_words() {
+    for (old, new) in [("sub/a.txt", "a.txt"), ("\"${S}\"/sub/a.txt", "\"${S}\"/a.txt"), ("'./sub/a.txt'", "'a.txt'")] {
+        let text = |path: &str| {
+            format!(
+                "src_unpack() {{\n\tdefault\n\tmkdir \"${{S}}\"/sub && echo other > \"${{S}}\"/sub/a.txt || die\n}}\n\n\
+                 src_prepare() {{\n\tdefault\n\tsed -i 's/beta/b/' {path} || die\n}}\n"
+            )
+        };
+        assert_eq!(fixed(&text(old), &["--fix", "--unsafe-fixes"]), text(new));
+    }
+}
+
+#[test]
+fn the_overlays_thunk_is_edited_where_its_text_is() {
+    let place = Place::new();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("overlay");
+    for item in walkdir::WalkDir::new(&root).into_iter().map(Result::unwrap) {
+        let path = item.path().strip_prefix(&root).unwrap();
+        let wanted = ["profiles", "metadata", "dev-libs/roct-thunk-interface"].iter().any(|p| path.starts_with(p));
+        if wanted && item.file_type().is_file() {
+            support::overlay::put(&place.repo().join(path), fs::read(item.path()).unwrap());
+        }
+    }
+    let run_in = |words: &[&str]| {
+        let distdir = ["--distdir".to_owned(), root.join("distfiles").to_str().unwrap().to_owned()];
+        let mut command = support::run::ebaudit(&place);
+        command.arg("audit").arg(place.repo().join("dev-libs/roct-thunk-interface")).args(distdir).arg("--offline");
+        run(&place, command.args(words))
+    };
+    let done = run_in(&["--fix", "--unsafe-fixes"]).exits(0);
+    assert!(done.stdout.ends_with("4 fixed, 0 left\n"), "{}", done.stdout);
+    let report = run_in(&["--format", "json"]).exits(0).json();
+    for ebuild in report["ebuilds"].as_array().unwrap() {
+        let edits = ebuild["edits"].as_array().unwrap();
+        assert!(edits.iter().all(|e| e["verdict"] == "live"), "{edits:?}");
+    }
+}
