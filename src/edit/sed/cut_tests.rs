@@ -206,10 +206,7 @@ fn agree(pieces: &[&str], dir: &std::path::Path) {
             // in one piece these make another text
             let odd = pieces.last().is_some_and(|last| last.ends_with('\\'));
             if pieces.len() > 1
-                && (odd
-                    || pieces
-                        .iter()
-                        .any(|piece| piece.ends_with("\\c\\") || piece.ends_with("\\\\")))
+                && (odd || pieces.iter().any(|piece| piece.ends_with("\\c\\") || piece.ends_with("\\\\")))
             {
                 return;
             }
