@@ -82,6 +82,7 @@ fn make_portable(report: &mut EbuildReport, names: &Names) {
     }
     for finding in &mut report.findings {
         fix(&mut finding.message);
+        finding.suggestion.iter_mut().for_each(|s| fix(&mut s.text));
         all(&mut finding.evidence);
         if let Some(suggestion) = &mut finding.suggestion {
             fix(&mut suggestion.text);
