@@ -211,7 +211,7 @@ fn targets(calls: &[CallOutcome], names: &Names) -> Vec<Target> {
 
 /// A patch that eapply did not find.
 fn patch_gone(note: &Note, sources: &mut Sources, scene: &Scene) -> Option<Judged> {
-    let site = sources.site(&note.frames, EditKind::Patch);
+    let site = sources.site(&note.frames, EditKind::Patch, &[]);
     let path = Path::new(std::ffi::OsStr::from_bytes(&note.text));
     let shown = match path.strip_prefix(&scene.filesdir) {
         Ok(rest) => format!("files/{}", escape_path(rest)),

@@ -70,8 +70,10 @@ pub fn of_edit(rule: Rule, edit: &Edit, message: String) -> Finding {
 
 fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut Vec<Finding>) {
     let edit = &judged.edit;
+    // a loop that was cut off may have gone on to a file where its edit lives
+    let cut_off = failure.is_some_and(|f| matches!(f.rule, Some(Rule::TimedOut | Rule::TooLarge)));
     match edit.verdict {
-        Verdict::Dead if edit.kind == EditKind::Patch => {}
+        Verdict::Dead if edit.kind == EditKind::Patch || cut_off => {}
         Verdict::Dead => found.extend(dead(judged, failure)),
         Verdict::NoOutput => {
             let message = "sed without -i prints to the log and edits nothing".to_owned();
@@ -106,7 +108,9 @@ fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut V
     if edit.verdict == Verdict::Live {
         found.extend(dead_targets(judged));
     }
-    found.extend(command_findings::findings(judged, scene));
+    if !cut_off {
+        found.extend(command_findings::findings(judged, scene));
+    }
     if edit.kind != EditKind::Patch {
         found.extend(backups(judged, scene));
         found.extend(emptied(judged, scene));

@@ -33,7 +33,7 @@ pub fn places(records: Vec<Record>, sources: &mut Sources) -> (Vec<Place>, usize
     let mut lost = 0;
     for record in records {
         let kind = EditKind::from(record.tool);
-        let called = sources.site(&stack::parse(&record.at.0), kind);
+        let called = sources.site(&stack::parse(&record.at.0), kind, &record.argv);
         let explicit = called.as_ref().is_some_and(|s| s.call().is_some_and(|c| c.tool == Some(kind)));
         let listed = record.patch.as_ref().filter(|_| !explicit).and_then(|p| {
             // applied by `default`: the entry of PATCHES is what the ebuild says of it

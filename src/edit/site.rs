@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use super::inventory::{Call, Inventory, unquoted};
 use crate::phase::stack::Frame;
+use crate::phase::trace::Bytes;
 use crate::report::model::{By, EditKind, Origin};
 
 /// A bash text that the phase runs.
@@ -82,7 +83,9 @@ impl Sources {
         for entry in entries {
             let text = unquoted(&entry.text);
             let last = text.rsplit('/').next().unwrap_or_default();
-            if last == name {
+            // an entry may be the folder of the patch
+            let folder = path.rsplit('/').nth(1).is_some_and(|f| f == last && f != "files");
+            if last == name || folder {
                 return Some((entry.line, entry.end_line));
             }
             // `${P}-fix.patch`: what follows the variables must agree
@@ -107,14 +110,14 @@ impl Sources {
     /// The innermost frame whose line has a command of the tool; a function that only runs its arguments (`edo`,
     /// `nonfatal`, a wrapper of the ebuild) is passed by. Where no frame has one (the command's name came out of a
     /// variable or `eval`), the innermost frame of the ebuild or an eclass.
-    pub fn site(&mut self, frames: &[Frame], tool: EditKind) -> Option<Site> {
+    pub fn site(&mut self, frames: &[Frame], tool: EditKind, argv: &[Bytes]) -> Option<Site> {
         let mut fallback = None;
         let prelude = self.prelude.clone();
         for frame in frames.iter().filter(|f| !f.file.starts_with(&prelude)) {
             let Some(source) = self.source(&frame.file) else { continue };
             let at = |call: &Call| call.line <= frame.line && frame.line <= call.end_line;
             let here = |call: &Call| call.function.is_none() || call.function.as_deref() == Some(&frame.function);
-            let found = smallest(&source.inventory, |c| c.tool == Some(tool) && at(c));
+            let found = alike(&source.inventory, argv, |c| c.tool == Some(tool) && at(c));
             // inside `<( )` and some `$( )` bash counts lines anew: the function is right, the line is not
             let found = found.or_else(|| {
                 let any = smallest(&source.inventory, |c| at(c) && here(c)).is_some();
@@ -135,6 +138,17 @@ impl Sources {
         }
         fallback
     }
+}
+
+/// Of several commands on a line the one that shares most words with the traced call.
+fn alike(inventory: &Inventory, argv: &[Bytes], fits: impl Fn(&Call) -> bool) -> Option<usize> {
+    let shared = |call: &Call| {
+        let words: Vec<String> = call.words.iter().map(|w| unquoted(&w.text)).collect();
+        let is_there = |word: &&Bytes| words.iter().any(|w| w.as_bytes() == word.0.as_slice());
+        argv.iter().skip(1).filter(is_there).count()
+    };
+    let fitting = inventory.calls.iter().enumerate().filter(|(_, c)| fits(c));
+    fitting.min_by_key(|(_, c)| (std::cmp::Reverse(shared(c)), c.span.len())).map(|(i, _)| i)
 }
 
 fn smallest(inventory: &Inventory, fits: impl Fn(&Call) -> bool) -> Option<usize> {
@@ -181,7 +195,7 @@ src_prepare() {
         let path = Path::new("/r/a/b/b-1.ebuild");
         let mut sources = Sources::new(path, "a/b/b-1.ebuild", TEXT, vec![], "/p".into());
         let mut lines = |stack: &[(u32, &str)]| {
-            let site = sources.site(&frames(stack), EditKind::Sed).unwrap();
+            let site = sources.site(&frames(stack), EditKind::Sed, &[]).unwrap();
             (site.origin.line, site.origin.end_line)
         };
         assert_eq!(lines(&[(2, "quiet"), (5, "src_prepare")]), (5, 6));

@@ -1,8 +1,12 @@
-//! The stack of the phase's shell, as the prelude's DEBUG trap writes it:
-//! `'file' 'file'…|LINE LINE…|FUNCTION FUNCTION…`, innermost first.
+//! The stack of the phase's shell, as the prelude's DEBUG trap writes it: files, lines and functions, innermost
+//! first; each item ends with the byte 0x1f, the lists are parted by 0x1d. Between items bash puts the first
+//! character of IFS, which is the ebuild's to choose.
 
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+const ITEM: u8 = 0x1f;
+const LIST: u8 = 0x1d;
 
 /// A place in a file that was being executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,81 +18,28 @@ pub struct Frame {
 
 /// The frames of `at`, innermost first; what can't be read is left out.
 pub fn parse(at: &[u8]) -> Vec<Frame> {
-    let (files, rest) = words(at);
-    let Some(rest) = rest.strip_prefix(b"|") else { return Vec::new() };
-    let rest = String::from_utf8_lossy(rest);
-    let Some((lines, functions)) = rest.split_once('|') else { return Vec::new() };
-    let lines = lines.split(' ').map(|l| l.parse().unwrap_or(0));
-    let functions = functions.split(' ');
-    files
-        .into_iter()
-        .zip(lines)
-        .zip(functions)
-        .map(|((file, line), function)| Frame {
-            file: PathBuf::from(std::ffi::OsString::from_vec(file)),
-            line,
-            function: function.to_owned(),
-        })
-        .collect()
+    let lists: Vec<Vec<&[u8]>> = at.split(|b| *b == LIST).map(items).collect();
+    let [files, lines, functions] = &lists[..] else { return Vec::new() };
+    // files are absolute: what stands before the second one's slash is what bash put between
+    let joint = files.get(1).and_then(|f| f.iter().position(|b| *b == b'/')).unwrap_or(1);
+    let cut = |item: &[u8], first: bool| item.get(if first { 0 } else { joint }..).unwrap_or_default().to_vec();
+    let count = files.len().min(lines.len()).min(functions.len());
+    let frame = |index: usize| {
+        // LINENO stands by itself before the first of BASH_LINENO
+        let line = String::from_utf8(cut(lines[index], index < 2)).ok();
+        Frame {
+            file: PathBuf::from(std::ffi::OsString::from_vec(cut(files[index], index == 0))),
+            line: line.and_then(|l| l.parse().ok()).unwrap_or(0),
+            function: String::from_utf8_lossy(&cut(functions[index], index == 0)).into_owned(),
+        }
+    };
+    (0..count).map(frame).collect()
 }
 
-/// Bash's `@Q` words up to the first thing that is none, and the rest.
-fn words(mut text: &[u8]) -> (Vec<Vec<u8>>, &[u8]) {
-    let mut found = Vec::new();
-    loop {
-        let mut word = Vec::new();
-        let mut any = false;
-        loop {
-            match text {
-                // `$'…'` stands for names with control characters
-                [b'$', b'\'', rest @ ..] => (text, any) = (ansi(rest, &mut word), true),
-                [b'\'', rest @ ..] => {
-                    let end = memchr::memchr(b'\'', rest).unwrap_or(rest.len());
-                    word.extend_from_slice(&rest[..end]);
-                    (text, any) = (rest.get(end + 1..).unwrap_or(&[]), true);
-                }
-                [b'\\', c, rest @ ..] => {
-                    word.push(*c);
-                    (text, any) = (rest, true);
-                }
-                _ => break,
-            }
-        }
-        if !any {
-            return (found, text);
-        }
-        found.push(word);
-        text = text.strip_prefix(b" ").unwrap_or(text);
-    }
-}
-
-/// Reads an ANSI-C quoted string up to its end quote.
-fn ansi<'a>(mut text: &'a [u8], word: &mut Vec<u8>) -> &'a [u8] {
-    loop {
-        match text {
-            [] => return text,
-            [b'\'', rest @ ..] => return rest,
-            [b'\\', digits @ ..] if digits.len() >= 3 && digits[..3].iter().all(|d| (b'0'..=b'7').contains(d)) => {
-                let value = digits[..3].iter().fold(0u32, |v, d| v * 8 + u32::from(d - b'0'));
-                word.push(value as u8);
-                text = &digits[3..];
-            }
-            [b'\\', c, rest @ ..] => {
-                word.push(match c {
-                    b'n' => b'\n',
-                    b't' => b'\t',
-                    b'r' => b'\r',
-                    b'E' | b'e' => 27,
-                    other => *other,
-                });
-                text = rest;
-            }
-            [c, rest @ ..] => {
-                word.push(*c);
-                text = rest;
-            }
-        }
-    }
+fn items(list: &[u8]) -> Vec<&[u8]> {
+    let mut found: Vec<&[u8]> = list.split(|b| *b == ITEM).collect();
+    found.pop();
+    found
 }
 
 /// The innermost frame that is not of the prelude in `prelude`.
@@ -104,19 +55,27 @@ mod tests {
         Frame { file: file.into(), line, function: function.into() }
     }
 
-    #[test]
-    fn reads_what_bash_writes() {
-        let frames = parse(b"'/r/a b.ebuild' '/p/main.bash'|12 40 0|src_prepare eb_phase main");
-        assert_eq!(frames, [frame("/r/a b.ebuild", 12, "src_prepare"), frame("/p/main.bash", 40, "eb_phase")]);
-        assert_eq!(innermost(&frames, Path::new("/p")), Some(&frames[0]));
-        assert_eq!(innermost(&frames[1..], Path::new("/p")), None);
+    fn written(joint: &str) -> Vec<u8> {
+        let list = |items: &[&str]| items.iter().map(|i| format!("{i}\x1f")).collect::<Vec<_>>().join(joint);
+        let lines = format!("12\x1f{}", list(&["40", "0"]));
+        let files = list(&["/r/a b.ebuild", "/p/it's.bash"]);
+        [files, lines, list(&["src_prepare", "eb_phase"])].join("\x1d").into_bytes()
     }
 
     #[test]
-    fn reads_odd_names() {
-        assert_eq!(parse(b"'/r/it'\\''s' $'/x\\ny'|1 2|f g")[0].file, Path::new("/r/it's"));
-        assert_eq!(parse(b"'/r/it'\\''s' $'/x\\ny'|1 2|f g")[1].file, Path::new("/x\ny"));
-        for junk in [&b""[..], b"'", b"$'\\", b"'a'", b"'a'|", b"'a'|x|f", b"\\"] {
+    fn reads_what_bash_writes_whatever_ifs_is() {
+        let want = [frame("/r/a b.ebuild", 12, "src_prepare"), frame("/p/it's.bash", 40, "eb_phase")];
+        for joint in [" ", "\n", ",", ""] {
+            let frames = parse(&written(joint));
+            assert_eq!(frames, want, "{joint:?}");
+            assert_eq!(innermost(&frames, Path::new("/p")), Some(&frames[0]));
+            assert_eq!(innermost(&frames[1..], Path::new("/p")), None);
+        }
+    }
+
+    #[test]
+    fn survives_rubbish() {
+        for junk in [&b""[..], b"'", b"\x1d", b"\x1d\x1d", b"\x1f\x1d\x1f\x1d\x1f", b"a\x1f\x1d1\x1f\x1df"] {
             parse(junk);
         }
     }

@@ -112,7 +112,9 @@ fn one_a_line(script: &Script) -> Vec<u8> {
         out.push(b'\n');
     }
     // an unfinished text must stay unfinished
-    out.pop();
+    if script.text.ends_with(b"\\") {
+        out.pop();
+    }
     out
 }
 
@@ -200,10 +202,12 @@ fn agree(pieces: &[&str], dir: &std::path::Path) {
     match (sed(&argv, dir), ours) {
         (Ok(program), Ok(script)) => {
             gaps_hold_nothing(&script);
-            // a text without an end is taken as it stands, and `\c` eats the newline that joins two pieces:
+            // a text without an end is taken as it stands, and `\c` or a backslash may eat the newline that joins two pieces:
             // in one piece these make another text
             let odd = pieces.last().is_some_and(|last| last.ends_with('\\'));
-            if pieces.len() > 1 && (odd || pieces.iter().any(|piece| piece.ends_with("\\c\\"))) {
+            if pieces.len() > 1
+                && (odd || pieces.iter().any(|piece| piece.ends_with("\\c\\") || piece.ends_with("\\\\")))
+            {
                 return;
             }
             let again = [b"-e".to_vec(), one_a_line(&script)];

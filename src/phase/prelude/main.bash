@@ -9,6 +9,7 @@ set +o posix
 umask 022
 EB_PID=${BASHPID}
 export EB_SHELL=${EB_PID}
+EB_ITEM=$'\x1f' EB_LIST=$'\x1d'
 trap 'exit 1' TERM
 
 # a note for the report: kind, text and the place where it happened
@@ -17,7 +18,8 @@ eb_note() { printf '%s\0%s\0%s\0' "$1" "$2" "${EB_AT}" >> "${EB_CTL}/notes"; }
 # where the phase is, for the tracer: the stack of the innermost simple command
 eb_trace_on() {
 	set -o functrace
-	trap 'EB_AT="${BASH_SOURCE[@]@Q}|${LINENO} ${BASH_LINENO[@]}|${FUNCNAME[@]}"' DEBUG
+	# the ebuild may change IFS, by which bash joins these: so each item ends with a sign of its own
+	trap 'EB_AT="${BASH_SOURCE[@]/%/${EB_ITEM}}${EB_LIST}${LINENO}${EB_ITEM}${BASH_LINENO[@]/%/${EB_ITEM}}${EB_LIST}${FUNCNAME[@]/%/${EB_ITEM}}"' DEBUG
 }
 eb_trace_off() { trap - DEBUG; set +o functrace; }
 
