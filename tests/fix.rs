@@ -71,6 +71,12 @@ fn nothing_is_left_empty() {
 }
 
 #[test]
+fn a_call_that_makes_a_file_stays() {
+    let lines = "\tsed -e 's/gamma/x/' a.txt > b.txt || die\n";
+    assert_eq!(fixed(&prepare(lines), &["--fix", "--unsafe-fixes"]), prepare(lines));
+}
+
+#[test]
 fn a_dead_expression_goes_and_the_rest_stays_as_it_is_written() {
     let call = |words: &str| format!("\tsed{words} || die\n");
     for (old, new) in [

@@ -173,6 +173,11 @@ fn answer(
         }
         _ => {}
     }
+    // what writes another file is wanted for that file
+    let edits_in_place = |record| outcome::invocation(record).is_none_or(|call| call.in_place.is_some());
+    if finding.rule == Rule::DeadSed && !judged.place.as_ref()?.records.iter().all(edits_in_place) {
+        return None;
+    }
     Some(match command {
         Some(command) => {
             let text = format!("remove `{}`", super::command_findings::short(command));
