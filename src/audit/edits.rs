@@ -283,14 +283,13 @@ fn not_run(found: &mut Vec<Judged>, sources: &Sources) {
             argv: call.words[call.tool_word..].iter().map(|w| w.text.clone()).collect(),
             cwd: ".".into(),
             exit: None,
-            verdict: if call.in_place() { Verdict::NotRun } else { Verdict::Filter },
+            verdict: Verdict::NotRun,
             targets: Vec::new(),
             commands: Vec::new(),
             condition: call.condition.clone(),
             variants: Vec::new(),
             reason: None,
         };
-        let edit = Edit { verdict: Verdict::NotRun, ..edit };
         found.push(Judged {
             edit,
             unclosed: Vec::new(),

@@ -5,7 +5,7 @@ use super::context::Context;
 use super::edits::{Judged, Scene};
 use super::failure::Failure;
 use super::rules::Rule;
-use crate::edit::inventory::unquoted;
+use crate::edit::inventory::{asks_in_place, unquoted};
 use crate::edit::outcome;
 use crate::phase::trace::{Record, State};
 use crate::report::model::{By, Cause, Edit, EditKind, Evidence, Finding, Verdict};
@@ -84,7 +84,7 @@ fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut V
             let message = format!("a later step of the phase undoes all that this edit did to {files}");
             found.push(of_edit(Rule::OverwrittenEdit, edit, message));
         }
-        Verdict::NotRun if !judged_in_place(edit) => {}
+        Verdict::NotRun if !asks_in_place(edit.argv.iter().skip(1).map(String::as_str)) => {}
         Verdict::NotRun => {
             let why = match &edit.condition {
                 Some(condition) => format!("it stands under `{condition}`"),
@@ -115,16 +115,6 @@ fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut V
         found.extend(backups(judged, scene));
         found.extend(emptied(judged, scene));
     }
-}
-
-fn judged_in_place(edit: &Edit) -> bool {
-    edit.argv.iter().skip(1).any(|w| {
-        let w = w.trim_start_matches(['"', '\'']);
-        w.starts_with("--in-place")
-            || (w.starts_with('-')
-                && !w.starts_with("--")
-                && w[1..].chars().take_while(|c| !matches!(c, 'e' | 'f' | 'l')).any(|c| c == 'i'))
-    })
 }
 
 fn files_with(edit: &Edit, verdict: Verdict) -> String {

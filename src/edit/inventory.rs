@@ -40,15 +40,20 @@ pub struct Call {
 impl Call {
     /// Whether the words ask the tool to edit in place.
     pub fn in_place(&self) -> bool {
-        self.words[self.tool_word..].iter().skip(1).any(|w| {
-            let word = w.text.trim_start_matches(['"', '\'']);
-            word.starts_with("--in-place")
-                || (word.starts_with('-') && !word.starts_with("--") && {
-                    let letters = word[1..].chars().take_while(|c| c.is_ascii_alphabetic());
-                    letters.take_while(|c| !matches!(c, 'e' | 'f' | 'l')).any(|c| c == 'i')
-                })
-        })
+        asks_in_place(self.words[self.tool_word..].iter().skip(1).map(|w| w.text.as_str()))
     }
+}
+
+/// Whether one of a tool's words, as the text has them, is `-i`, alone or in a cluster, or `--in-place`.
+pub fn asks_in_place<'a>(mut words: impl Iterator<Item = &'a str>) -> bool {
+    words.any(|word| {
+        let word = word.trim_start_matches(['"', '\'']);
+        word.starts_with("--in-place")
+            || (word.starts_with('-') && !word.starts_with("--") && {
+                let letters = word[1..].chars().take_while(|c| c.is_ascii_alphabetic());
+                letters.take_while(|c| !matches!(c, 'e' | 'f' | 'l')).any(|c| c == 'i')
+            })
+    })
 }
 
 /// An array or plain variable that is assigned in the text, with its elements.

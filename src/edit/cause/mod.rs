@@ -68,11 +68,6 @@ pub fn explain(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
         .unwrap_or_else(|| of(Cause::Removed))
 }
 
-/// Whether a command can never change anything, whatever the file.
-pub fn is_never(script: &Script, command: &ScriptCommand, null_data: bool) -> bool {
-    never::never(script, command, null_data)
-}
-
 /// The whole script as one text; none where it would write or run something.
 pub fn whole(script: &Script) -> Option<Vec<u8>> {
     alone::with(script, |_| true, &[])
