@@ -165,6 +165,11 @@ impl Atom {
         &self.text
     }
 
+    /// What the operator and the version ask.
+    pub(crate) fn version_test(&self) -> &VersionTest {
+        &self.version
+    }
+
     pub fn slot(&self) -> Option<&str> {
         self.slot.as_deref()
     }
