@@ -43,9 +43,31 @@ pub struct Answer {
     pub keeps_old: Vec<Remark>,
     pub warnings: Vec<Remark>,
     pub stages: Vec<Vec<String>>,
+    /// Who holds whom among the packages of the steps.
+    pub edges: Vec<Edge>,
     pub size: Size,
     /// What to hand to emerge to get back to where it was.
     pub rollback: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EdgeKind {
+    /// To a version or a sub-slot.
+    Pin,
+    /// By its record.
+    Binding,
+    Need,
+}
+
+/// A dependency of one package of the plan on another; `from` needs `to`. Both are `category/package`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Edge {
+    pub from: String,
+    pub to: String,
+    pub kind: EdgeKind,
+    pub variable: &'static str,
+    pub atom: String,
 }
 
 /// A package that moves because the goal does.

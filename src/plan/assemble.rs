@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::gentoo::dependency::Atom;
 
-use super::answer::{Action, Answer, Consumer, Member, Point, Remark, Size, Status, Step};
+use super::answer::{Action, Answer, Consumer, Edge, EdgeKind, Member, Point, Remark, Size, Status, Step};
 use super::family::pins;
 use super::goal::Goal;
 use super::optimum::{Fate, Solution};
@@ -83,6 +83,7 @@ pub fn assemble(
     members(answer, universe, family, solution);
     consumers(answer, universe, family, solution);
     kept(answer, universe, goals, family, solution, &state);
+    answer.edges = edges(universe, solution);
     answer.size = size(answer);
     if answer.status == Status::Planned {
         answer.command = ["emerge", "--ask", "--verbose", "--oneshot"].map(str::to_owned).to_vec();
@@ -417,6 +418,38 @@ fn kept(
     }
     answer.keeps_old.sort();
     answer.warnings.sort();
+}
+
+/// The strongest tie between each two packages of the plan.
+fn edges(universe: &Universe<'_>, solution: &Solution) -> Vec<Edge> {
+    let mut found: BTreeMap<(Rc<str>, Rc<str>), Edge> = BTreeMap::new();
+    let names: BTreeSet<Rc<str>> = solution.merged().map(|id| universe.instances[id].name.clone()).collect();
+    for fate in &solution.fates {
+        let (id, over) = match fate {
+            Fate::Merged { id, over, .. } => (*id, *over),
+            Fate::Removed(id) => (*id, Some(*id)),
+            Fate::Stays(_) => continue,
+        };
+        for holder in [Some(id), over].into_iter().flatten() {
+            for (kind, dep) in universe.instances[holder].dependencies() {
+                let mut atoms = Vec::new();
+                active(universe, holder, dep, &mut atoms);
+                for atom in atoms.into_iter().filter(|atom| !atom.is_blocker()) {
+                    let (from, to) = (universe.instances[holder].name.clone(), Rc::from(atom.name()));
+                    if from == to || !names.contains(&to) {
+                        continue;
+                    }
+                    let tie = if pins(atom) { EdgeKind::Pin } else if atom.is_built() { EdgeKind::Binding } else { EdgeKind::Need };
+                    let edge = Edge { from: from.to_string(), to: to.to_string(), kind: tie, variable: kind.name(), atom: atom.to_string() };
+                    let known = found.entry((from, to)).or_insert_with(|| edge.clone());
+                    if edge.kind < known.kind {
+                        *known = edge;
+                    }
+                }
+            }
+        }
+    }
+    found.into_values().collect()
 }
 
 fn size(answer: &Answer) -> Size {

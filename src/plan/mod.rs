@@ -11,7 +11,7 @@ mod blame;
 mod family;
 mod goal;
 mod impossible;
-// mod intake;
+mod intake;
 mod known;
 mod optimum;
 mod order;
@@ -28,7 +28,7 @@ mod universe;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-pub use answer::{Action, Answer, Blocker, BlockerKind, Consumer, Member, Point, Remark, SCHEMA, Size, Status, Step, Tool};
+pub use answer::{Action, Answer, Blocker, BlockerKind, Consumer, Edge, EdgeKind, Member, Point, Remark, SCHEMA, Size, Status, Step, Tool};
 pub use bindings::{BrokenBinding, Movable, broken_bindings, movable};
 pub use goal::GoalError;
 pub use universe::{Flags, Instance, Kind, Obstacle, Source, Wanted};
@@ -45,6 +45,8 @@ pub struct Options {
     pub without: Vec<String>,
     /// Packages that must not change.
     pub keep: Vec<String>,
+    /// The command is to update world as well.
+    pub world: bool,
 }
 
 /// Plans a migration.
@@ -69,6 +71,11 @@ pub fn plan(source: &dyn Source, goals: &[String], options: &Options) -> Result<
             let changes = solution.fates.iter().any(|fate| !matches!(fate, optimum::Fate::Stays(_)));
             answer.status = if changes { Status::Planned } else { Status::NothingToDo };
             assemble::assemble(&mut answer, &mut universe, &scope, &goals, &family, &solution);
+            if options.world && !answer.command.is_empty() {
+                let world = ["--update", "--deep", "--newuse", "--complete-graph", "--with-bdeps=y", "@world"];
+                let world = world.map(str::to_owned);
+                answer.command.splice(4..4, world);
+            }
             return Ok(answer);
         }
         if leave_broken && absence {
@@ -97,6 +104,7 @@ fn empty(goals: &[Goal]) -> Answer {
         keeps_old: Vec::new(),
         warnings: Vec::new(),
         stages: Vec::new(),
+        edges: Vec::new(),
         size: Size::default(),
         rollback: Vec::new(),
     }
