@@ -23,6 +23,7 @@ pub mod repos_conf;
 pub mod repository;
 pub mod restrict;
 pub mod src_uri;
+pub mod system;
 pub mod targets;
 pub mod text;
 pub mod varfile;
