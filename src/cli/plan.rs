@@ -2,13 +2,18 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 
 use super::args::{PlanArgs, PlanFormat, When};
 use super::{drop_in, exit};
-use crate::gentoo::system::System;
+use crate::audit;
+use crate::gentoo::system::{MetadataSource, System};
+use crate::phase::job::RunDir;
+use crate::phase::runner::Bounds;
 use crate::plan::{self, Answer, BrokenBinding, Movable, Options, Status};
 use crate::report::graph::{self, Shape};
 use crate::report::plan as text;
@@ -23,8 +28,7 @@ pub fn run(args: PlanArgs) -> Result<u8> {
         },
         None => None,
     };
-    let environment = if args.root == Path::new("/") { std::env::vars_os().collect() } else { Default::default() };
-    let system = System::load(&args.root, environment)?;
+    let system = load(&args)?;
     if args.list {
         let movable = plan::movable(&system);
         problems(&args, &system);
@@ -37,7 +41,8 @@ pub fn run(args: PlanArgs) -> Result<u8> {
         return Ok(if broken.is_empty() { exit::DONE } else { exit::FINDINGS });
     }
     let options = Options { without: args.without.clone(), keep: args.keep.clone(), world: args.world };
-    let answer = plan::plan(&system, &args.goals, &options)?;
+    let mut answer = plan::plan(&system, &args.goals, &options)?;
+    plan::gates::check(&system, &mut answer);
     problems(&args, &system);
     if let Some((path, shape)) = shape {
         std::fs::write(path, graph::draw(&answer, shape)).with_context(|| format!("can't write {}", path.display()))?;
@@ -47,6 +52,22 @@ pub fn run(args: PlanArgs) -> Result<u8> {
     }
     print(&args, &answer)?;
     Ok(if answer.status == Status::Impossible { exit::FINDINGS } else { exit::DONE })
+}
+
+/// The system; ebuilds that no cache has are sourced as an audit sources them.
+fn load(args: &PlanArgs) -> Result<System> {
+    // the variables of this shell count on this machine, not on a copy of another
+    let environment = if args.root == Path::new("/") { std::env::vars_os().collect() } else { Default::default() };
+    let program = std::env::current_exe().context("can't find this program's own file")?;
+    let run = OnceLock::new();
+    let source: MetadataSource = Box::new(move |set, ebuild| {
+        let made =
+            run.get_or_init(|| RunDir::create(&std::env::temp_dir(), &program).map_err(|error| error.to_string()));
+        let run = made.as_ref().map_err(|error| format!("can't make a work directory: {error}"))?;
+        let bounds = Bounds { time: Duration::from_secs(60), output: 1 << 20 };
+        audit::source_metadata(run, set, &bounds, 0, ebuild)
+    });
+    Ok(System::load_with(&args.root, environment, source)?)
 }
 
 fn problems(args: &PlanArgs, system: &System) {

@@ -35,6 +35,7 @@ pub use problem::Problem;
 
 use super::config::Environment;
 use super::cpv::Cpv;
+use super::metadata::Metadata;
 use candidates::Candidates;
 use problem::Problems;
 use updates::Updates;
@@ -94,6 +95,11 @@ impl System {
     /// by priority of the repository. Read once; another name that the package has today is not followed.
     pub fn candidates(&self, category_package: &str) -> Arc<[Candidate]> {
         self.candidates.of(category_package, &self.problems)
+    }
+
+    /// What an ebuild says of itself when it is sourced now, whatever the cache has; none if nobody can source it.
+    pub fn source(&self, candidate: &Candidate) -> Option<Result<Metadata, String>> {
+        self.candidates.source_anew(&candidate.ebuild)
     }
 
     /// The names of all packages of all repositories, sorted.
