@@ -1,20 +1,23 @@
 //! `ebaudit plan`.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use clap::Parser as _;
 use serde::Serialize;
 
-use super::args::{PlanArgs, PlanFormat, When};
+use super::args::{Args, Command, PlanArgs, PlanFormat, When};
 use super::{drop_in, exit};
 use crate::audit;
+use crate::gentoo::cpv::Cpv;
 use crate::gentoo::system::{MetadataSource, System};
 use crate::phase::job::RunDir;
 use crate::phase::runner::Bounds;
-use crate::plan::{self, Answer, BrokenBinding, Movable, Options, Status};
+use crate::plan::{self, Action, Answer, BrokenBinding, Movable, Options, Status};
 use crate::report::graph::{self, Shape};
 use crate::report::plan as text;
 use crate::report::printable;
@@ -44,6 +47,9 @@ pub fn run(args: PlanArgs) -> Result<u8> {
     let mut answer = plan::plan(&system, &args.goals, &options)?;
     plan::gates::check(&system, &mut answer);
     problems(&args, &system);
+    if args.verify && answer.status == Status::Planned {
+        answer.verification = Some(plan::verify::verify(&system, &answer, args.portage.as_deref())?);
+    }
     if let Some((path, shape)) = shape {
         std::fs::write(path, graph::draw(&answer, shape)).with_context(|| format!("can't write {}", path.display()))?;
     }
@@ -51,7 +57,12 @@ pub fn run(args: PlanArgs) -> Result<u8> {
         drop_in::write(dir, &answer)?;
     }
     print(&args, &answer)?;
-    Ok(if answer.status == Status::Impossible { exit::FINDINGS } else { exit::DONE })
+    if answer.verification.as_ref().is_some_and(|said| !said.agrees) {
+        eprintln!("ebaudit: Portage does not do what this plan says; please report it with the system's files");
+        return Ok(exit::INTERNAL);
+    }
+    let audited = if args.audit { audit_targets(&system, &answer)? } else { exit::DONE };
+    Ok(if answer.status == Status::Impossible { exit::FINDINGS } else { audited })
 }
 
 /// The system; ebuilds that no cache has are sourced as an audit sources them.
@@ -68,6 +79,34 @@ fn load(args: &PlanArgs) -> Result<System> {
         audit::source_metadata(run, set, &bounds, 0, ebuild)
     });
     Ok(System::load_with(&args.root, environment, source)?)
+}
+
+/// Audits the ebuilds of a plan, a repository at a time; the highest exit status.
+fn audit_targets(system: &System, answer: &Answer) -> Result<u8> {
+    let mut status = exit::DONE;
+    for (name, location, _) in system.repositories() {
+        let mut words = vec![OsString::from("ebaudit"), "audit".into(), "--quiet".into()];
+        let merged = answer.steps.iter().filter(|step| step.action != Action::Uninstall && step.repository == name);
+        let before = words.len();
+        for step in merged {
+            let cpv = Cpv::parse(step.atom.trim_start_matches('=').split("::").next().unwrap_or(&step.atom))?;
+            words.push(location.join(format!("{}/{}.ebuild", cpv.cp(), cpv.pf())).into());
+        }
+        if words.len() == before {
+            continue;
+        }
+        for (master, place, _) in system.repositories().filter(|(other, ..)| *other != name) {
+            let mut word = OsString::from(format!("--repository={master}="));
+            word.push(place);
+            words.push(word);
+        }
+        println!("\nAudit of what the plan merges from {name}");
+        match Args::try_parse_from(words)?.command {
+            Command::Audit(args) => status = status.max(super::audit::run(*args)?),
+            Command::Plan(_) => {}
+        }
+    }
+    Ok(status)
 }
 
 fn problems(args: &PlanArgs, system: &System) {

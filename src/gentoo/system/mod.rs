@@ -44,6 +44,7 @@ use updates::Updates;
 pub struct System {
     root: PathBuf,
     arch: String,
+    profile: PathBuf,
     problems: Problems,
     installed: Vec<Installed>,
     world: Vec<WorldAtom>,
@@ -74,6 +75,23 @@ impl System {
     /// `ARCH`
     pub fn arch(&self) -> &str {
         &self.arch
+    }
+
+    /// The directory of the profile.
+    pub fn profile(&self) -> &Path {
+        &self.profile
+    }
+
+    /// The repositories with their places and priorities, by rising priority.
+    pub fn repositories(&self) -> impl Iterator<Item = (&str, &Path, i64)> {
+        let all = self.candidates.repositories.all.iter();
+        all.map(|repo| (repo.repository.name.as_str(), repo.repository.location.as_path(), repo.priority))
+    }
+
+    /// The repository that repos.conf calls `main-repo`.
+    pub fn main_repository(&self) -> Option<&str> {
+        let repositories = &self.candidates.repositories;
+        Some(&repositories.all[repositories.main?].repository.name)
     }
 
     /// What is wrong and was passed over, as far as it has been come across.
