@@ -6,6 +6,7 @@
 pub mod atom;
 pub mod config;
 pub mod cpv;
+pub mod dependency;
 pub mod depstring;
 pub mod filters;
 pub mod layout;
