@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compares what ebaudit reads of a machine with what real Portage makes of it, for every ebuild and every record.
 
-    compare_system.py --dump DUMP-SYSTEM ROOT [--show N] [--sample N]
+    compare_system.py --dump DUMP-SYSTEM ROOT [--show N] [--sample N] [--update]
 
 DUMP-SYSTEM is the example program of that name (cargo build --example dump-system); ROOT has etc/portage, var/db/pkg,
 var/db/repos or wherever its repos.conf points, and share/portage/config.  To be run by the Python of an environment that
-has Portage.  With --sample every Nth name is compared.  Exit status 1 if there is a difference.
+has Portage.  With --sample every Nth name is compared.  With --update Portage applies profiles/updates to ROOT before it is
+asked, so that records and world are compared as moved; ROOT is changed by that.  Exit status 1 if there is a difference.
 
 Compared for ebuilds: USE, forced and masked flags (those of IUSE_EFFECTIVE), slot and sub-slot, package.mask with the file
 and comment, keywords with Portage's own hint, licences, PROPERTIES, RESTRICT, validity; for records: name, slot, USE, IUSE,
@@ -24,6 +25,7 @@ def arguments():
     parser.add_argument("--dump", required=True)
     parser.add_argument("--show", type=int, default=20)
     parser.add_argument("--sample", type=int, default=1)
+    parser.add_argument("--update", action="store_true")
     return parser.parse_args()
 
 
@@ -90,6 +92,9 @@ def main():
     from portage.package.ebuild.getmaskingstatus import _getmaskingstatus
     trees = portage.create_trees(eprefix=root)
     here = trees._target_eroot
+    if args.update:
+        update(here, trees)
+        trees = portage.create_trees(eprefix=root)
     portdb, vardb = trees[here]["porttree"].dbapi, trees[here]["vartree"].dbapi
     settings = config(clone=trees[here]["vartree"].settings)
     setconfig = load_default_config(settings, trees[here])
@@ -104,6 +109,22 @@ def main():
     print("%d ebuilds (%d without a cache entry not compared), %d records, %d world atoms, %d problems: %d differences %s" % (
         ebuilds, differences.skipped, records, len(ours["world"]), len(ours["problem"]), differences.count, differences.by_field or ""))
     sys.exit(differences.count > 0)
+
+
+def update(here, trees):
+    """Has Portage apply the updates to records and world, the files in the order that PMS 4.4.4 demands and scandir does
+    not give.  The configuration stays as ebaudit read it."""
+    from portage import _global_updates
+    unsorted = _global_updates.grab_updates
+
+    def in_order(path, prev_mtimes=None):
+        def key(item):
+            quarter, _, year = os.path.basename(item[0]).partition("Q-")
+            return (year, quarter)
+        return sorted(unsorted(path, prev_mtimes=prev_mtimes), key=key)
+    _global_updates.grab_updates = in_order
+    _global_updates.update_config_files = lambda *args, **kwargs: None
+    _global_updates._do_global_updates(here, trees, {}, quiet=True, if_mtime_changed=False)
 
 
 def compare_ebuilds(portage, args, ours, portdb, settings, root_config, differences, modules):
@@ -164,11 +185,14 @@ def compare_masks(differences, where, mine, package, settings, portdb, getmaskin
         comment, path = getmaskingreason(package.cpv, metadata=metadata, settings=settings, portdb=portdb,
                                          return_location=True, myrepo=package.repo)
         by_user, origin, text = obstacles["mask"]
-        # where several masks match, the user's own is told of, not the first
-        if path is not None and not (by_user and "/etc/portage/" not in path):
-            differences.same(where, "mask origin", os.path.realpath(origin.rpartition(":")[0]), os.path.realpath(path))
-            words = " ".join(line.lstrip("#") for line in (comment or "").splitlines()).split()
-            differences.same(where, "mask comment", text.split(), [w for w in words if w])
+        # where several lines mask, the user's own is told of, and Portage may tell of another that says the same
+        same_file = path is not None and os.path.realpath(origin.rpartition(":")[0]) == os.path.realpath(path)
+        if says_same(origin, masks["package.mask"]):
+            if same_file:
+                words = " ".join(line.lstrip("#") for line in (comment or "").splitlines()).split()
+                differences.same(where, "mask comment", text.split(), [w for w in words if w])
+        elif not by_user:
+            differences.same(where, "mask origin", origin, path)
     hints = {r.category: r.unmask_hint for r in getmaskingstatus(package, settings, portdb, myrepo=package.repo)}
     hint = None
     if "KEYWORDS" in masks:
@@ -182,25 +206,25 @@ def compare_masks(differences, where, mine, package, settings, portdb, getmaskin
     differences.same(where, "by_default", set(mine["by_default"]) <= (by_default & use), True)
 
 
+def says_same(origin, atom):
+    path, _, number = origin.rpartition(":")
+    with open(path, encoding="utf-8", errors="replace") as f:
+        line = f.read().split("\n")[int(number) - 1]
+    return line.split()[0].partition("::")[0] == str(atom).partition("::")[0]
+
+
 def compare_records(ours, vardb, differences):
     fields = ("EAPI", "DEPEND", "BDEPEND", "RDEPEND", "PDEPEND", "IDEPEND", "LICENSE", "repository")
     count = 0
     theirs = {str(cpv) for cpv in vardb.cpv_all()}
-    ours_by_recorded = {}
-    for cpv, item in ours["record"].items():
-        name = item["recorded"]
-        key = cpv if not name else name + cpv[len(name_of(cpv)):]
-        ours_by_recorded[key] = item
     for cpv in sorted(theirs):
-        item = ours_by_recorded.get(cpv)
+        item = ours["record"].get(cpv)
         if item is None:
             differences.same(cpv, "record missing", None, cpv)
             continue
         count += 1
-        moved = item["recorded"] is not None
         package = vardb._pkg_str(cpv, None)
-        if not moved:
-            differences.same(cpv, "record slot", (item["slot"], item["subslot"]), (package.slot, package.sub_slot))
+        differences.same(cpv, "record slot", (item["slot"], item["subslot"]), (package.slot, package.sub_slot))
         for field, value in zip(fields, vardb.aux_get(cpv, fields)):
             differences.same(cpv, "record " + field, item[field], value)
         use, iuse, keywords, time, size = vardb.aux_get(cpv, ["USE", "IUSE", "KEYWORDS", "BUILD_TIME", "SIZE"])
@@ -209,13 +233,13 @@ def compare_records(ours, vardb, differences):
         differences.same(cpv, "record KEYWORDS", item["KEYWORDS"], keywords.split())
         differences.same(cpv, "record BUILD_TIME", item["BUILD_TIME"], int(time) if time.isdigit() else None)
         differences.same(cpv, "record SIZE", item["SIZE"], int(size) if size.isdigit() else None)
-    differences.same("all", "records", sorted(set(ours_by_recorded) - theirs), [])
+    differences.same("all", "records", sorted(set(ours["record"]) - theirs), [])
     return count
 
 
 def compare_rest(ours, portdb, settings, setconfig, differences):
     system = ours["system"]
-    differences.same("all", "arch", system["arch"], settings.get("ARCH", ""))
+    differences.same("all", "arch", system["arch"], settings.configdict["defaults"].get("ARCH", ""))
     differences.same("all", "accept_keywords", system["accept_keywords"], settings["ACCEPT_KEYWORDS"].split())
     provided = sorted(cpv for cpvs in settings.pprovideddict.values() for cpv in cpvs)
     differences.same("all", "provided", sorted(system["provided"]), provided)
@@ -225,7 +249,7 @@ def compare_rest(ours, portdb, settings, setconfig, differences):
     for name in ("system", "profile"):
         mine = {w["atom"] for w in ours["world"] if w["origin"] == "@" + name}
         differences.same("all", name, mine, {str(a) for a in sets[name].getAtoms()} if name in sets else set())
-    mine = {w["atom"] for w in ours["world"] if w["origin"].startswith("var/lib/portage/world:")}
+    mine = {w["atom"] for w in ours["world"] if w["origin"].startswith(("var/lib/portage/world:", "var/lib/portage/world/"))}
     differences.same("all", "world", mine, {str(a) for a in sets["selected-packages"].getAtoms()})
 
 
