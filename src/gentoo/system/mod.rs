@@ -13,6 +13,7 @@ mod lines;
 mod load;
 mod masks;
 mod model;
+mod moves;
 mod node;
 mod package_use;
 mod problem;
