@@ -60,3 +60,46 @@ fn holds_newline(text: &[u8]) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edit::sed::argv::{Invocation, words};
+    use crate::edit::sed::never::never as other;
+
+    /// What this says of the last command, and what the judge of single commands says.
+    fn both(argv: &[&str]) -> (bool, bool) {
+        let argv: Vec<&str> = std::iter::once("sed").chain(argv.iter().copied()).collect();
+        let invocation = Invocation::parse(&words(&argv), false).unwrap();
+        let script = Script::cut(&invocation, &Default::default(), Default::default()).unwrap();
+        let command = script.commands.last().unwrap();
+        let null_data = script.pieces[command.piece].flags.null_data;
+        (never(&script, command, null_data), other(&script, command.index))
+    }
+
+    #[test]
+    fn the_two_differ_in_these() {
+        // alike
+        for alike in ["s/usr/usr/", "s/x/&/", "y/ab/ab/", "/a\\nb/d"] {
+            assert_eq!(both(&[alike]), (true, true), "{alike}");
+        }
+        for alike in ["s/a/b/", "s/a\\n*/b/", "s/a.b/a.b/", "s/;/\\n/;/a\\nb/d", "N;s/a\\nb/c/"] {
+            assert_eq!(both(&[alike]), (false, false), "{alike}");
+        }
+        // it prints, writes or runs what it matches
+        assert_eq!(both(&["s/x/&/p"]), (true, false));
+        assert_eq!(both(&["s/x/&/e"]), (true, false));
+        // the text is literal, though not without a backslash
+        assert_eq!(both(&["s/a\\.b/a.b/"]), (false, true));
+        assert_eq!(both(&["s/^x$/x/"]), (false, true));
+        // these bring a second line into the pattern space, too
+        assert_eq!(both(&["H;x;s/a\\nb/c/"]), (true, false));
+        // the address of a block
+        assert_eq!(both(&["/a\\nb/{s/c/d/}"]), (false, true));
+        // -z holds from its place on for what is compiled, but for all that is read
+        assert_eq!(both(&["-e", "s/a\\nb/c/", "-z"]), (true, false));
+        // a group that need not match
+        assert_eq!(both(&["-E", "s/(a\\nb)?c/d/"]), (true, false));
+        assert_eq!(both(&["-E", "s/a\\n?b/d/"]), (false, false));
+    }
+}
