@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::commands;
-use crate::edit::cause::{self, Explained};
+use crate::edit::cause::{self, Explained, Switches};
 use crate::edit::fate::{self, Known, Later};
 use crate::edit::inventory::Call;
 use crate::edit::outcome::{self, CallOutcome, union};
@@ -179,7 +179,9 @@ fn replay(record: &Record, input: &[u8], scene: &Scene) -> Option<Vec<u8>> {
     let sed = crate::phase::job::find_program("sed")?;
     let flags = invocation.flags;
     let bench = cause::Bench::new(&sed, "C.UTF-8").ok()?;
-    bench.whole(&text, flags.extended, invocation.quiet || script.quiet, flags.null_data, input)
+    let quiet = invocation.quiet || script.quiet;
+    let switches = Switches { extended: flags.extended, quiet, null_data: flags.null_data };
+    bench.run(&text, &switches, &[input])?.pop()
 }
 
 /// The files of all calls, each once: its first state, its last, and the best verdict.

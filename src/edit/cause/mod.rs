@@ -1,26 +1,25 @@
 //! Why a command is dead, proved on the tree by the real sed.
 
 mod alone;
+mod bench;
 mod literal;
-mod never;
 mod product;
 mod relax;
 mod search;
 mod shelf;
-mod trial;
 mod words;
 
 use std::path::PathBuf;
 
 use crate::edit::sed::argv::Invocation;
+use crate::edit::sed::never::never;
 use crate::edit::sed::script::{AddressKind, Detail, Regex, Script, ScriptCommand};
 use crate::escape::{escape_path, show};
 use crate::report::model::{Cause, Evidence};
+pub use bench::{Bench, Switches};
 use relax::Relax;
 use search::{Hit, Query, first_change};
 pub use shelf::{Event, Shelf};
-pub use trial::Bench;
-use trial::Switches;
 
 /// A file that the command was to change.
 #[derive(Clone, Debug)]
@@ -60,7 +59,7 @@ pub fn explain(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
     let Some(script) = alone::alone(dead.script, dead.command, &[]) else { return of(Cause::Unknown) };
     let case = Case { dead, command, switches, script, shelf, bench };
     None.or_else(|| case.option_order())
-        .or_else(|| never::never(dead.script, command, piece.null_data).then(|| of(Cause::Never)))
+        .or_else(|| never(dead.script, dead.command).then(|| of(Cause::Never)))
         .or_else(|| case.superseded())
         .or_else(|| case.upstreamed())
         .or_else(|| case.wrong_file())

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use memchr::memmem;
 
+use super::bench::{Bench, Switches};
 use super::shelf::Shelf;
-use super::trial::{Bench, Switches};
 use crate::tree::is_binary;
 
 /// Bytes; larger files are not tried.
