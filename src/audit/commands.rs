@@ -314,6 +314,7 @@ fn explain(command: &mut Command, cuts: &[Cut], shelf: &Shelf, bench: &Bench, sc
         let explained = cause::explain(&dead, shelf, bench);
         command.cause = Some(explained.cause);
         command.evidence = explained.evidence;
+        command.reason = command.reason.take().or(explained.reason);
         return;
     }
 }

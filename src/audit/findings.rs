@@ -55,6 +55,7 @@ fn blank(rule: Rule, path: &str, message: String) -> Finding {
         message,
         cause: None,
         evidence: Vec::new(),
+        reason: None,
         suggestion: None,
     }
 }
@@ -102,6 +103,7 @@ fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut V
         if let Some(moved) = &judged.moved {
             finding.cause = Some(moved.cause);
             finding.evidence.clone_from(&moved.evidence);
+            finding.reason.clone_from(&moved.reason);
         }
         found.push(finding);
     }
@@ -153,6 +155,7 @@ fn dead(judged: &Judged, failure: Option<&Failure>) -> Option<Finding> {
     let mut finding = of_edit(rule, edit, message);
     if let Some(command) = edit.commands.iter().find(|c| c.cause == Some(cause)) {
         finding.evidence.clone_from(&command.evidence);
+        finding.reason.clone_from(&command.reason);
     }
     finding.cause = Some(cause);
     Some(finding)

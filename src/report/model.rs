@@ -251,6 +251,9 @@ pub struct Finding {
     pub message: String,
     pub cause: Option<Cause>,
     pub evidence: Vec<Evidence>,
+    /// What the cause could not take into account, or why it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     pub suggestion: Option<Suggestion>,
 }
 
