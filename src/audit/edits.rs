@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::commands;
+use super::shelves::Shelves;
+use super::{commands, perl};
 use crate::edit::cause::{self, Explained, Switches};
 use crate::edit::fate::{self, Known, Later};
 use crate::edit::inventory::Call;
@@ -27,6 +28,8 @@ pub struct Judged {
     pub never: Vec<usize>,
     /// Where the text of files that are gone went.
     pub moved: Option<Explained>,
+    /// Why a dead perl call is dead.
+    pub explained: Option<Explained>,
     /// None for an edit that did not run.
     pub place: Option<Place>,
     pub calls: Vec<CallOutcome>,
@@ -100,7 +103,9 @@ pub fn edits(places: Vec<Place>, notes: &[Note], sources: &mut Sources, scene: &
     for place in places {
         found.push(ran(place, &all, scene));
     }
-    commands::judge(&mut found, scene, &all);
+    let shelves = Shelves::new(scene, &all);
+    commands::judge(&mut found, scene, &shelves);
+    perl::judge(&mut found, scene, &shelves);
     for note in notes.iter().filter(|n| n.kind == "patch-gone") {
         found.extend(patch_gone(note, sources, scene));
     }
@@ -142,7 +147,7 @@ fn ran(place: Place, all: &[Record], scene: &Scene) -> Judged {
         variants: vec![0],
         reason: reason.filter(|_| verdict == Verdict::Unknown),
     };
-    Judged { edit, unclosed: Vec::new(), never: Vec::new(), moved: None, place: Some(place), calls }
+    Judged { edit, unclosed: Vec::new(), never: Vec::new(), moved: None, explained: None, place: Some(place), calls }
 }
 
 /// Live files whose edit was undone or replaced later become `overwritten`, and the call with them.
@@ -245,7 +250,15 @@ fn patch_gone(note: &Note, sources: &mut Sources, scene: &Scene) -> Option<Judge
         variants: vec![0],
         reason: None,
     };
-    Some(Judged { edit, unclosed: Vec::new(), never: Vec::new(), moved: None, place: None, calls: Vec::new() })
+    Some(Judged {
+        edit,
+        unclosed: Vec::new(),
+        never: Vec::new(),
+        moved: None,
+        explained: None,
+        place: None,
+        calls: Vec::new(),
+    })
 }
 
 /// Edits of the ebuild's text, in functions that the phases may reach, that no call came from.
@@ -297,6 +310,7 @@ fn not_run(found: &mut Vec<Judged>, sources: &Sources) {
             unclosed: Vec::new(),
             never: Vec::new(),
             moved: None,
+            explained: None,
             place: None,
             calls: Vec::new(),
         });

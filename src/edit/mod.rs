@@ -6,6 +6,7 @@ pub mod inventory;
 pub mod lines;
 pub mod outcome;
 pub mod patch;
+pub mod perl;
 pub mod place;
 pub mod run;
 pub mod scratch;

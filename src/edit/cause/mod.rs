@@ -4,6 +4,7 @@ mod alone;
 mod bench;
 mod fitted;
 mod literal;
+pub mod perl;
 mod product;
 mod relax;
 mod search;
@@ -18,6 +19,7 @@ use crate::edit::sed::script::{AddressKind, Detail, Regex, Script, ScriptCommand
 use crate::escape::{escape_path, show};
 use crate::report::model::{Cause, Evidence};
 pub use bench::{Bench, Switches};
+pub use literal::bracket_end;
 use relax::Relax;
 use search::{Found, Hit, Query, Unseen, first_change};
 pub use shelf::{Event, Shelf};
@@ -105,15 +107,14 @@ pub fn moved(dead: &Dead, gone: &[PathBuf], shelf: &Shelf, bench: &Bench) -> Exp
     let extended = dead.invocation.flags.extended;
     let switches = Switches { extended, quiet: dead.invocation.quiet, null_data: dead.invocation.flags.null_data };
     let query = Query {
-        script: &script,
-        switches: &switches,
+        run: &|contents| bench.run(&script, &switches, contents),
         literals: &[],
         ignore_case: false,
         own: gone,
         moment: dead.moment,
         named: Some(gone),
     };
-    match search::search(shelf, bench, &query) {
+    match search::search(shelf, &query) {
         Found { hits, unseen } if hits.is_empty() => Explained { reason: unseen.sentence(), ..of(Cause::Removed) },
         Found { hits, .. } => with(Cause::Moved, evidence(&hits, "a file of that name, with matching text")),
     }
@@ -216,15 +217,14 @@ impl Case<'_> {
         let literals = self.literals(&regexes);
         let own: Vec<PathBuf> = self.dead.own.iter().map(|o| o.path.clone()).collect();
         let query = Query {
-            script: &self.script,
-            switches: &self.switches,
+            run: &|contents| self.bench.run(&self.script, &self.switches, contents),
             literals: &literals,
             ignore_case: regexes.iter().any(|r| r.ignore_case),
             own: &own,
             moment: self.dead.moment,
             named: None,
         };
-        let Found { hits, unseen } = search::search(self.shelf, self.bench, &query);
+        let Found { hits, unseen } = search::search(self.shelf, &query);
         let found = (!hits.is_empty()).then(|| with(Cause::WrongFile, evidence(&hits, "matches here")));
         (found, unseen)
     }

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use memchr::memmem;
 
-use super::bench::{Bench, Switches};
 use super::shelf::Shelf;
 use crate::tree::is_binary;
 
@@ -18,10 +17,13 @@ const ENOUGH: usize = 12;
 /// Files that one sed is given.
 const BATCH: usize = 64;
 
+/// Runs a script on contents.
+pub type Run<'a> = dyn Fn(&[&[u8]]) -> Option<Vec<Vec<u8>>> + 'a;
+
 /// What is looked for.
 pub struct Query<'a> {
-    pub script: &'a [u8],
-    pub switches: &'a Switches,
+    /// What the script makes of contents; none where it is refused.
+    pub run: &'a Run<'a>,
     /// Texts that a file must hold for the script to do anything.
     pub literals: &'a [Vec<u8>],
     pub ignore_case: bool,
@@ -83,7 +85,7 @@ impl Unseen {
 }
 
 /// The files that `query` would change, and what was not looked at.
-pub fn search(shelf: &Shelf, bench: &Bench, query: &Query) -> Found {
+pub fn search(shelf: &Shelf, query: &Query) -> Found {
     let began = Instant::now();
     let mut found = Found { unseen: Unseen { large: shelf.skipped, ..Unseen::default() }, ..Found::default() };
     let finders: Vec<memmem::Finder> = query.literals.iter().map(memmem::Finder::new).collect();
@@ -123,7 +125,7 @@ pub fn search(shelf: &Shelf, bench: &Bench, query: &Query) -> Found {
         }
         left -= batch.len();
         let contents: Vec<&[u8]> = batch.iter().map(|c| c.2).collect();
-        let Some(after) = bench.run(query.script, query.switches, &contents) else { continue };
+        let Some(after) = (query.run)(&contents) else { continue };
         for ((rank, path, old), new) in batch.iter().zip(&after) {
             if let Some((line, text)) = first_change(old, new) {
                 found.hits.push(Hit { path: path.to_path_buf(), line, text, rank: *rank });

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use super::trace::{Bytes, Record, Tool, TraceDir};
+use crate::edit::perl;
 use crate::edit::sed::argv::{Invocation, PieceKind};
 
 /// The environment by which the runner speaks to the tracer.
@@ -89,45 +90,12 @@ fn plan(tool: Tool, argv: &[OsString]) -> Option<Plan> {
             Some(Plan { files, scripts })
         }
         Tool::Perl => {
-            let files = perl_files(&words)?;
-            Some(Plan { files, scripts: Vec::new() })
+            let call = perl::argv::Invocation::parse(&words);
+            // one that only reads is let be
+            call.in_place.then_some(Plan { files: call.files, scripts: Vec::new() })
         }
         Tool::Patch => Some(Plan { files: Vec::new(), scripts: Vec::new() }),
     }
-}
-
-/// The files of `perl -i`; none where perl does not edit in place.
-fn perl_files(words: &[Vec<u8>]) -> Option<Vec<(usize, Vec<u8>)>> {
-    let (mut in_place, mut code, mut i) = (false, false, 1);
-    while let Some(word) = words.get(i).filter(|w| w.first() == Some(&b'-') && w.len() > 1) {
-        i += 1;
-        if word == b"--" {
-            break;
-        }
-        let mut letters = word[1..].iter();
-        while let Some(letter) = letters.next() {
-            match letter {
-                // the rest of the word is the backup's suffix
-                b'i' => {
-                    in_place = true;
-                    break;
-                }
-                b'e' | b'E' => {
-                    code = true;
-                    if letters.as_slice().is_empty() {
-                        i += 1;
-                    }
-                    break;
-                }
-                b'I' | b'M' | b'm' | b'x' | b'F' | b'C' | b'D' | b'V' | b'd' => break,
-                _ => {}
-            }
-        }
-    }
-    if !code {
-        i += 1;
-    }
-    in_place.then(|| words.iter().cloned().enumerate().skip(i).collect())
 }
 
 fn record(
@@ -186,24 +154,4 @@ fn fail(real: &Path, error: std::io::Error) -> ! {
 fn is_output(stream: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     std::env::var(env::OUTPUT).is_ok_and(|o| o == format!("{}:{}", stream.dev(), stream.ino()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn files(words: &[&str]) -> Option<Vec<usize>> {
-        let words: Vec<Vec<u8>> = words.iter().map(|w| w.as_bytes().to_vec()).collect();
-        perl_files(&words).map(|f| f.into_iter().map(|(i, _)| i).collect())
-    }
-
-    #[test]
-    fn knows_the_files_of_perl_in_place() {
-        assert_eq!(files(&["perl", "-pi", "-e", "s/a/b/", "x", "y"]), Some(vec![4, 5]));
-        assert_eq!(files(&["perl", "-pi.bak", "-e", "s/a/b/", "x"]), Some(vec![4]));
-        assert_eq!(files(&["perl", "-i", "-pe", "s/a/b/", "x"]), Some(vec![4]));
-        assert_eq!(files(&["perl", "-i", "-pes/a/b/", "--", "-x"]), Some(vec![4]));
-        assert_eq!(files(&["perl", "-i", "script.pl", "x"]), Some(vec![3]));
-        assert_eq!(files(&["perl", "-ne", "print", "x"]), None);
-    }
 }
