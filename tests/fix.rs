@@ -175,6 +175,37 @@ fn corrections_are_written_only_when_that_is_asked_for() {
 }
 
 #[test]
+fn a_drifted_pattern_is_put_right_in_its_own_quotes() {
+    for (file, old, new) in [
+        // a version
+        ("v = 1.12.0;", "'s/v = 1\\.7\\.0;/V/'", "'s/v = 1\\.12\\.0;/V/'"),
+        ("get(1.12.0)", "s:1.7.0:${PV}:", "s:1.12.0:${PV}:"),
+        // anchors
+        ("  one two", "'s/^one/ONE/'", "'s/one/ONE/'"),
+        ("one two;", "\"/^one two\\$/d\"", "\"/^one two/d\""),
+        // the dialect of a lone expression, and of one among others
+        ("aaab", "'s/a+b/c/'", "-E 's/a+b/c/'"),
+        ("aaab", "-e s/beta/x/ -e 's/(a)+b/c/'", "-e s/beta/x/ -e 's/\\(a\\)\\+b/c/'"),
+        ("aaab", "-E 's/\\(a\\)\\+b/c/'", "-E 's/(a)+b/c/'"),
+        // line ends
+        ("one two\\r", "'s/two$/TWO/'", "'s/two\\r$/TWO\\r/'"),
+        ("one two\\r", "\"s/ two$//\"", "\"s/ two\\\\r$/\\\\r/\""),
+        // quotes
+        ("it = 'x'", "'s/it = \"x\"/y/'", "'s/it = '\\''x'\\''/y/'"),
+    ] {
+        let lines = |words: &str| {
+            let file = file.replace('\'', "'\\''");
+            format!("\tprintf 'beta\\n{file}\\n' > b.txt || die\n\tsed -i {words} b.txt || die\n")
+        };
+        let wanted = match new == format!("-E {old}") {
+            true => lines(old).replace("\tsed -i", "\tsed -E -i"),
+            false => lines(new),
+        };
+        assert_eq!(fixed(&prepare(&lines(old)), &["--fix", "--unsafe-fixes"]), prepare(&wanted), "{old}");
+    }
+}
+
+#[test]
 fn a_wrong_path_is_put_right_in_the_ebuilds_own_words() {
     for (old, new) in [("sub/a.txt", "a.txt"), ("\"${S}\"/sub/a.txt", "\"${S}\"/a.txt"), ("'./sub/a.txt'", "'a.txt'")] {
         let text = |path: &str| {

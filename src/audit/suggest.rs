@@ -7,8 +7,9 @@ use super::commands;
 use super::edits::{Judged, Scene};
 use super::rules::Rule;
 use crate::edit::outcome;
-use crate::edit::suggest::correct::{Drift, Move};
+use crate::edit::suggest::correct::Move;
 use crate::edit::suggest::layout::Layout;
+use crate::edit::suggest::pattern::Drift;
 use crate::edit::suggest::range::Change;
 use crate::edit::suggest::{CallPlan, Plan, Plans};
 use crate::report::model::{Applicability, By, Cause, Command, Edit, Finding, Suggestion, Verdict};
@@ -166,9 +167,12 @@ fn answer(
         Rule::DeadSed | Rule::DeadExpression if finding.cause == Some(Cause::Drifted) => {
             let dead = edit.commands.iter().filter(|c| c.verdict == Verdict::Dead);
             let meant: Vec<&Command> = dead.filter(|c| command.is_none_or(|one| one.index == c.index)).collect();
-            let changes: Option<Vec<Change>> = meant.iter().map(|c| drifted(c, plan)).collect();
-            if let Some(changes) = changes.filter(|c| !c.is_empty()) {
-                return Some(correction(changes, None, "match the text as it is now".to_owned()));
+            let changes: Option<Vec<(Vec<Change>, Drift)>> = meant.iter().map(|c| drifted(c, plan)).collect();
+            let changes = changes.filter(|c| !c.is_empty()).unwrap_or_default();
+            if let Some((_, drift)) = changes.first() {
+                let text = drift.advice().to_owned();
+                let changes = changes.iter().flat_map(|c| c.0.clone()).collect();
+                return Some(correction(changes, None, text));
             }
         }
         _ => {}
@@ -222,10 +226,10 @@ fn repath(judged: &Judged, plan: &CallPlan, from: &str, to: &str, scene: &Scene)
     plan.path(target.arg, &Move { cwd, to: &work.join(to) })
 }
 
-fn drifted(command: &Command, plan: &CallPlan) -> Option<Change> {
+fn drifted(command: &Command, plan: &CallPlan) -> Option<(Vec<Change>, Drift)> {
     let evidence = command.evidence.first().filter(|_| command.cause == Some(Cause::Drifted))?;
     let drift = Drift::of(evidence.note.as_deref()?)?;
-    plan.pattern(command.index, evidence.text.as_deref()?, drift)
+    Some((plan.pattern(command.index, evidence.text.as_deref()?, drift)?, drift))
 }
 
 /// Whether one of these eclasses puts a src_prepare of its own in the place of one that goes.

@@ -4,6 +4,7 @@ mod align;
 mod call;
 pub mod correct;
 pub mod layout;
+pub mod pattern;
 pub mod range;
 mod script;
 mod shell;
