@@ -50,7 +50,7 @@ pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (Ebuil
 /// The fixes that are to be written.
 fn chosen(args: &AuditArgs, fixes: &Fixes) -> Vec<usize> {
     let wanted = |i: &usize| match (&fixes.fixes[*i].kind, fixes.fixes[*i].state) {
-        (_, Trial::Wrong) => false,
+        (_, Trial::Wrong | Trial::Apart) => false,
         (FixKind::Removal { pointless: true }, Trial::Right) => true,
         _ => args.unsafe_fixes,
     };

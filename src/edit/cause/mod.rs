@@ -18,6 +18,7 @@ use crate::edit::sed::never::never;
 use crate::edit::sed::script::{AddressKind, Detail, Regex, Script, ScriptCommand};
 use crate::escape::{escape_path, show};
 use crate::report::model::{Cause, Evidence};
+pub use alone::reaches_out;
 pub use bench::{Bench, Switches};
 pub use literal::bracket_end;
 use relax::Relax;

@@ -82,7 +82,7 @@ impl CallPlan {
 }
 
 /// `to` as seen from `from`.
-fn relative(to: &Path, from: &Path) -> PathBuf {
+pub fn relative(to: &Path, from: &Path) -> PathBuf {
     let (to, from): (Vec<Component>, Vec<Component>) = (to.components().collect(), from.components().collect());
     let same = to.iter().zip(&from).take_while(|(a, b)| a == b).count();
     let up = std::iter::repeat_n(Component::ParentDir, from.len() - same);

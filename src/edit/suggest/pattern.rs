@@ -58,11 +58,11 @@ impl Drift {
 }
 
 /// A command with the word of the text that made it.
-struct Placed<'a> {
-    ran: &'a Ran,
-    command: &'a ScriptCommand,
-    word: &'a Bound,
-    extended: bool,
+pub struct Placed<'a> {
+    pub ran: &'a Ran,
+    pub command: &'a ScriptCommand,
+    pub word: &'a Bound,
+    pub extended: bool,
     /// Place in the argument of the script's first byte of this piece, and that byte's place in the script.
     offset: usize,
     start: usize,
@@ -73,7 +73,8 @@ impl Placed<'_> {
         self.ran.script.source(span)
     }
 
-    fn at(&self, place: usize) -> usize {
+    /// The place in the argument of a place in the script.
+    pub fn at(&self, place: usize) -> usize {
         self.offset + place - self.start
     }
 
@@ -108,7 +109,8 @@ impl CallPlan {
         (range::sort(&mut changes) && !changes.is_empty()).then_some(changes)
     }
 
-    fn placed(&self, id: usize) -> Option<Placed<'_>> {
+    /// The command `id`, where one script ran and its text is the call's.
+    pub fn placed(&self, id: usize) -> Option<Placed<'_>> {
         let [(ran, bound)] = &self.runs[..] else { return None };
         let index = ran.ids.iter().position(|i| *i == id)?;
         let command = ran.script.commands.get(index)?;
