@@ -6,6 +6,7 @@ pub mod edit;
 pub mod escape;
 pub mod gentoo;
 pub mod phase;
+pub mod plan;
 pub mod report;
 pub mod source;
 pub mod tree;

@@ -17,6 +17,74 @@ pub struct Args {
 pub enum Command {
     /// Unpack and prepare ebuilds, and say which of their edits are dead
     Audit(Box<AuditArgs>),
+    /// Plan a subslot migration that emerge accepts at its first try, or say why there is none
+    Plan(Box<PlanArgs>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PlanFormat {
+    Text,
+    Json,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct PlanArgs {
+    /// What to reach: an atom (=dev-util/hip-10.0.0), a package and its new sub-slot (dev-util/hip@10.0), or a package
+    /// alone, for the newest sub-slot that is visible
+    #[arg(value_name = "GOAL", required_unless_present_any = ["list", "check"], conflicts_with_all = ["list", "check"])]
+    pub goals: Vec<String>,
+
+    /// Show the installed packages for which another sub-slot is visible
+    #[arg(long, conflicts_with = "check")]
+    pub list: bool,
+
+    /// After a migration: show what is still bound to a sub-slot that is not there
+    #[arg(long)]
+    pub check: bool,
+
+    /// The system to plan for: / or a copy of etc/portage, var/db/pkg, var/lib/portage and the repositories
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    pub root: PathBuf,
+
+    /// A package that may be unmerged though world names it; may be repeated
+    #[arg(long, value_name = "PACKAGE")]
+    pub without: Vec<String>,
+
+    /// A package that must not change; may be repeated
+    #[arg(long, value_name = "PACKAGE")]
+    pub keep: Vec<String>,
+
+    /// Give the command in the form that also updates world
+    #[arg(long)]
+    pub world: bool,
+
+    /// Write the lines of configuration as files that can be copied to etc/portage
+    #[arg(long, value_name = "DIR")]
+    pub write: Option<PathBuf>,
+
+    /// Draw the plan: an .svg, .dot or .html file
+    #[arg(long, value_name = "FILE")]
+    pub graph: Option<PathBuf>,
+
+    /// How to print the plan
+    #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
+    pub format: PlanFormat,
+
+    /// Write the plan to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// When to colour the text
+    #[arg(long, value_enum, default_value_t = When::Auto)]
+    pub color: When,
+
+    /// Give all reasons of each step
+    #[arg(short, long)]
+    pub verbose: bool,
+
+    /// Say nothing of what is wrong with the system's files
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -184,7 +252,7 @@ mod tests {
         assert!(bytes("x").is_err() && bytes("1T").is_err() && bytes("99999999999999999999G").is_err());
         assert_eq!(name_and_path("=dev-libs/foo-9999=/src").unwrap().0, "dev-libs/foo-9999");
         let words = ["ebaudit", "audit", "--use", "-doc test", "x"];
-        let Command::Audit(args) = Args::try_parse_from(words).unwrap().command;
+        let Command::Audit(args) = Args::try_parse_from(words).unwrap().command else { unreachable!() };
         assert_eq!((args.use_flags, args.targets), (vec!["-doc test".to_owned()], vec!["x".into()]));
     }
 }

@@ -2,8 +2,10 @@
 
 mod args;
 mod audit;
+mod drop_in;
 mod exit;
 mod fix;
+mod plan;
 mod progress;
 
 use std::process::ExitCode;
@@ -23,6 +25,7 @@ pub fn main() -> ExitCode {
     };
     let done = std::panic::catch_unwind(move || match args.command {
         args::Command::Audit(args) => audit::run(*args),
+        args::Command::Plan(args) => plan::run(*args),
     });
     match done {
         Ok(Ok(code)) => ExitCode::from(code),

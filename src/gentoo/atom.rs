@@ -32,8 +32,9 @@ pub enum AtomError {
     NoTarget(String),
 }
 
+/// What an operator asks of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum VersionTest {
+pub(crate) enum VersionTest {
     Any,
     Less(Version),
     LessOrEqual(Version),
@@ -176,6 +177,10 @@ impl TargetAtom {
         }
     }
 
+    pub(super) fn into_version_test(self) -> VersionTest {
+        self.version
+    }
+
     /// How specific the atom is, as Portage ranks the lines of package.* files: later overrides earlier.
     pub(super) fn specificity(&self) -> u8 {
         let version = match self.version {
@@ -190,7 +195,7 @@ impl TargetAtom {
 }
 
 impl VersionTest {
-    fn matches(&self, version: &Version) -> bool {
+    pub(crate) fn matches(&self, version: &Version) -> bool {
         match self {
             VersionTest::Any => true,
             VersionTest::Less(than) => version < than,

@@ -62,6 +62,11 @@ impl PortageConfig {
         Ok(PortageConfig { globals, conf, environment, repositories })
     }
 
+    /// A configuration that says where repositories are and nothing else.
+    pub fn of_repositories(repositories: ReposConf) -> PortageConfig {
+        PortageConfig { repositories, ..PortageConfig::default() }
+    }
+
     /// A variable: of the environment, else of make.conf, else of make.globals. For incremental ones
     /// (USE, ACCEPT_KEYWORDS) ask [`PortageConfig::conf`] and [`PortageConfig::environment`] one by one.
     pub fn get(&self, name: &str) -> Option<String> {

@@ -1,5 +1,6 @@
 //! `metadata/md5-cache`: metadata that need not be computed again (PMS chapter 14, Portage's md5-dict format).
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -9,40 +10,76 @@ use super::metadata::{self, Metadata};
 use super::repository::EbuildFile;
 use super::text;
 
-/// The metadata caches of a repository; remembers the checksums of eclasses.
-pub struct Md5Cache<'a> {
-    set: &'a RepositorySet,
-    digests: Mutex<HashMap<PathBuf, Option<String>>>,
+/// Why an entry does not serve.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CacheMiss {
+    #[error("there is no cache entry")]
+    Absent,
+    /// A line of the entry is no `KEY=value`, counted from 1.
+    #[error("line {0} of the cache entry is no KEY=value")]
+    Corrupt(usize),
+    #[error("the ebuild can't be read")]
+    NoEbuild,
+    #[error("the cache entry was made from another text of the ebuild")]
+    Ebuild,
+    #[error("the cache entry was made with another text of the eclass {0}")]
+    Eclass(String),
 }
 
-impl<'a> Md5Cache<'a> {
+/// The metadata caches of a repository; remembers the checksums of eclasses.
+pub struct Md5Cache<S> {
+    set: S,
+    digests: Mutex<HashMap<String, Option<String>>>,
+}
+
+impl<S: Borrow<RepositorySet>> Md5Cache<S> {
     /// The cache of the set's own repository.
-    pub fn new(set: &'a RepositorySet) -> Md5Cache<'a> {
+    pub fn new(set: S) -> Md5Cache<S> {
         Md5Cache { set, digests: Mutex::default() }
+    }
+
+    /// The repository and its masters.
+    pub fn set(&self) -> &RepositorySet {
+        self.set.borrow()
+    }
+
+    /// Where the entry of an ebuild is or would be.
+    pub fn path(&self, ebuild: &EbuildFile) -> PathBuf {
+        let directory = self.set().repository.location.join("metadata/md5-cache");
+        directory.join(&ebuild.cpv.category).join(ebuild.cpv.pf())
     }
 
     /// The cached metadata of an ebuild, if an entry is there and holds: its `_md5_` is that of the ebuild, each
     /// checksum of `_eclasses_` is that of the eclass which `inherit` would now take. Anything else, a file that
     /// can't be read included, means that the ebuild has to be sourced.
     pub fn load(&self, ebuild: &EbuildFile) -> Option<Metadata> {
-        let directory = self.set.repository.location.join("metadata/md5-cache");
-        let path = directory.join(&ebuild.cpv.category).join(ebuild.cpv.pf());
-        let map = parse(&text::read(&path).ok()??);
-        let ours = digest(&ebuild.path)?;
-        if !map.get("_md5_")?.eq_ignore_ascii_case(&ours) {
-            return None;
-        }
-        let eclasses = metadata::eclasses(map.get("_eclasses_").map_or("", String::as_str));
-        let holds = |(name, expected): &(String, String)| {
-            let found = self.set.find_eclass(name).and_then(|(_, path)| self.eclass_digest(path));
-            found.as_ref() == Some(expected)
-        };
-        eclasses.iter().all(holds).then(|| Metadata::from_map(&map))
+        self.look(ebuild).ok()
     }
 
-    fn eclass_digest(&self, path: PathBuf) -> Option<String> {
+    /// [`Md5Cache::load`], or why the entry does not serve.
+    pub fn look(&self, ebuild: &EbuildFile) -> Result<Metadata, CacheMiss> {
+        let text = text::read(&self.path(ebuild)).ok().flatten().ok_or(CacheMiss::Absent)?;
+        let map = parse(&text)?;
+        let ours = digest(&ebuild.path).ok_or(CacheMiss::NoEbuild)?;
+        if !map.get("_md5_").is_some_and(|theirs| theirs.eq_ignore_ascii_case(&ours)) {
+            return Err(CacheMiss::Ebuild);
+        }
+        for (name, expected) in metadata::eclasses(map.get("_eclasses_").map_or("", String::as_str)) {
+            if self.eclass_digest(&name).as_ref() != Some(&expected) {
+                return Err(CacheMiss::Eclass(name));
+            }
+        }
+        Ok(Metadata::from_map(&map))
+    }
+
+    fn eclass_digest(&self, name: &str) -> Option<String> {
         let mut digests = self.digests.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        digests.entry(path).or_insert_with_key(|path| digest(path)).clone()
+        if let Some(known) = digests.get(name) {
+            return known.clone();
+        }
+        let found = self.set().find_eclass(name).and_then(|(_, path)| digest(&path));
+        digests.insert(name.to_owned(), found.clone());
+        found
     }
 }
 
@@ -50,9 +87,12 @@ fn digest(path: &Path) -> Option<String> {
     Some(format!("{:x}", md5::compute(text::read_bytes(path).ok()??)))
 }
 
-fn parse(text: &str) -> BTreeMap<String, String> {
-    let pairs = text.lines().filter_map(|line| line.split_once('='));
-    pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+fn parse(text: &str) -> Result<BTreeMap<String, String>, CacheMiss> {
+    let pair = |(index, line): (usize, &str)| {
+        let (key, value) = line.split_once('=').ok_or(CacheMiss::Corrupt(index + 1))?;
+        Ok((key.to_owned(), value.to_owned()))
+    };
+    text.lines().enumerate().map(pair).collect()
 }
 
 #[cfg(test)]

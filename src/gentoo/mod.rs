@@ -6,6 +6,7 @@
 pub mod atom;
 pub mod config;
 pub mod cpv;
+pub mod dependency;
 pub mod depstring;
 pub mod filters;
 pub mod layout;
@@ -22,6 +23,7 @@ pub mod repos_conf;
 pub mod repository;
 pub mod restrict;
 pub mod src_uri;
+pub mod system;
 pub mod targets;
 pub mod text;
 pub mod varfile;

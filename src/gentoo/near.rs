@@ -14,7 +14,7 @@ impl std::fmt::Display for Near {
 }
 
 /// The closest of some `category/package` names, at most three and none that is far off.
-pub(super) fn nearest(name: &str, all: Vec<String>) -> Vec<String> {
+pub(crate) fn nearest(name: &str, all: Vec<String>) -> Vec<String> {
     let (wanted, whole) = (name.to_lowercase(), name.contains('/'));
     let mut ranked: Vec<(usize, String)> = all
         .into_iter()

@@ -18,6 +18,18 @@ pub enum ReposConfError {
     Read(#[from] ReadError),
 }
 
+impl ReposConfError {
+    /// The file, and the line if it is one that is wrong.
+    pub fn place(&self) -> (&Path, Option<usize>) {
+        match self {
+            ReposConfError::NoSection { path, line, .. }
+            | ReposConfError::BadLine { path, line, .. }
+            | ReposConfError::BadReference { path, line, .. } => (path, Some(*line)),
+            ReposConfError::Read(error) => (&error.path, None),
+        }
+    }
+}
+
 /// A repository as repos.conf describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepoSection {
@@ -59,14 +71,31 @@ impl ReposConf {
                 }
             }
         }
-        finish(sections, variables)
+        strict(|complain| finish(sections, variables, complain))
+    }
+
+    /// [`ReposConf::read`] that takes what can be read; the errors are handed to `complain`.
+    pub fn read_sound(
+        paths: &[PathBuf],
+        variables: &BTreeMap<String, String>,
+        complain: &mut dyn FnMut(ReposConfError),
+    ) -> ReposConf {
+        let mut sections = BTreeMap::new();
+        for path in paths {
+            for file in text::files(path).map_err(|error| complain(error.into())).unwrap_or_default() {
+                let read = text::read(&file).map_err(ReposConfError::from);
+                let parsed = read.and_then(|text| parse_into(&text.unwrap_or_default(), &file, &mut sections));
+                parsed.unwrap_or_else(&mut *complain);
+            }
+        }
+        finish(sections, variables, complain)
     }
 
     /// Reads a text such as `PORTAGE_REPOSITORIES`.
     pub fn parse(text: &str, path: &Path, variables: &BTreeMap<String, String>) -> Result<ReposConf, ReposConfError> {
         let mut sections = BTreeMap::new();
         parse_into(text, path, &mut sections)?;
-        finish(sections, variables)
+        strict(|complain| finish(sections, variables, complain))
     }
 
     /// The section of a repository, by its name or else by an alias.
@@ -115,37 +144,43 @@ fn parse_into(text: &str, path: &Path, sections: &mut BTreeMap<String, Section>)
     Ok(())
 }
 
+/// The result of reading that complains of nothing, else the first complaint.
+fn strict<T>(read: impl FnOnce(&mut dyn FnMut(ReposConfError)) -> T) -> Result<T, ReposConfError> {
+    let mut first = None;
+    let found = read(&mut |error| first = first.take().or(Some(error)));
+    first.map_or(Ok(found), Err)
+}
+
+/// The sections by their keys; a value that refers to what is not there counts as not said.
 fn finish(
     mut sections: BTreeMap<String, Section>,
     variables: &BTreeMap<String, String>,
-) -> Result<ReposConf, ReposConfError> {
+    complain: &mut dyn FnMut(ReposConfError),
+) -> ReposConf {
     let defaults = sections.remove("DEFAULT").unwrap_or_default();
     let mut conf = ReposConf { main_repo: defaults.get("main-repo").map(|value| value.text.clone()), sections: vec![] };
     for (name, section) in &sections {
-        let get = |key: &str| -> Result<Option<String>, ReposConfError> {
-            let Some(value) = section.get(key).or_else(|| defaults.get(key)) else {
-                return Ok(None);
-            };
+        let mut get = |key: &str| -> Option<String> {
+            let value = section.get(key).or_else(|| defaults.get(key))?;
             let look_up = |key: &str| {
                 let found = section.get(key).or_else(|| defaults.get(key)).map(|value| value.text.clone());
                 found.or_else(|| variables.iter().find(|(name, _)| name.to_lowercase() == key).map(|(_, v)| v.clone()))
             };
-            interpolate(&value.text, look_up).map(Some).ok_or_else(|| ReposConfError::BadReference {
-                path: value.path.clone(),
-                line: value.line,
-                value: value.text.clone(),
-            })
+            let found = interpolate(&value.text, look_up);
+            if found.is_none() {
+                let (path, value) = (value.path.clone(), value);
+                complain(ReposConfError::BadReference { path, line: value.line, value: value.text.clone() });
+            }
+            found
         };
-        let words = |key: &str| -> Result<Option<Vec<String>>, ReposConfError> {
-            Ok(get(key)?.map(|text| text.split_whitespace().map(str::to_owned).collect()))
-        };
+        let words = |text: String| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         conf.sections.push(RepoSection {
             name: name.clone(),
-            location: get("location")?.filter(|text| !text.is_empty()).map(PathBuf::from),
-            masters: words("masters")?,
-            aliases: words("aliases")?.unwrap_or_default(),
-            eclass_overrides: words("eclass-overrides")?.unwrap_or_default(),
-            priority: get("priority")?.and_then(|text| text.parse().ok()),
+            location: get("location").filter(|text| !text.is_empty()).map(PathBuf::from),
+            masters: get("masters").map(words),
+            aliases: get("aliases").map(words).unwrap_or_default(),
+            eclass_overrides: get("eclass-overrides").map(words).unwrap_or_default(),
+            priority: get("priority").and_then(|text| text.parse().ok()),
         });
     }
     let main = conf.main_repo.clone();
@@ -153,7 +188,7 @@ fn finish(
         let unsaid = if Some(&section.name) == main.as_ref() { -1000 } else { 0 };
         (section.priority.unwrap_or(unsaid), section.name.clone())
     });
-    Ok(conf)
+    conf
 }
 
 /// `%(key)s` and `%%` of Python's configparser.

@@ -77,6 +77,9 @@ fn strip_remark(line: &str) -> String {
     words.join(" ")
 }
 
+/// The directories of version control that Portage passes over (those with a dot are hidden anyway).
+const VERSION_CONTROL: [&str; 3] = ["CVS", "RCS", "SCCS"];
+
 /// A file itself, or the files below a directory, sorted, without hidden ones, backups (`~`) and version control.
 pub fn files(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
     let mut out = Vec::new();
@@ -90,7 +93,10 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
             Ok(meta) if meta.is_dir() => {
                 for name in sorted_names(&at)?.into_iter().rev() {
                     let shown = name.to_string_lossy();
-                    if shown.starts_with('.') || shown.ends_with('~') || shown == "CVS" {
+                    if shown.starts_with('.') || shown.ends_with('~') {
+                        continue;
+                    }
+                    if VERSION_CONTROL.contains(&&*shown) && at.join(&name).is_dir() {
                         continue;
                     }
                     stack.push((at.join(&name), depth + 1));

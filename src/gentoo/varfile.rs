@@ -25,6 +25,20 @@ pub enum VarFileError {
     Read(#[from] ReadError),
 }
 
+impl VarFileError {
+    /// The file, and the line if it is one that is wrong.
+    pub fn place(&self) -> (&Path, Option<usize>) {
+        match self {
+            VarFileError::Unclosed { path, line }
+            | VarFileError::NoEquals { path, line, .. }
+            | VarFileError::BadName { path, line, .. }
+            | VarFileError::NoSource { path, line, .. }
+            | VarFileError::Endless { path, line } => (path, Some(*line)),
+            VarFileError::Read(error) => (&error.path, None),
+        }
+    }
+}
+
 /// Variables in the order of their names.
 pub type Variables = BTreeMap<String, String>;
 
@@ -44,6 +58,28 @@ pub fn read(path: &Path, known: &mut Variables, sourcing: bool) -> Result<Option
         }
     }
     Ok(Some(set))
+}
+
+/// [`read`] that keeps what stands before an error, file by file; the errors are handed to `complain`.
+pub fn read_sound(
+    path: &Path,
+    known: &mut Variables,
+    sourcing: bool,
+    complain: &mut dyn FnMut(VarFileError),
+) -> Variables {
+    let mut set = Variables::new();
+    for file in text::files(path).map_err(|error| complain(error.into())).unwrap_or_default() {
+        match text::read(&file) {
+            Ok(Some(text)) => {
+                if let Err(error) = parse_into(&text, &file, known, sourcing, 0, &mut set) {
+                    complain(error);
+                }
+            }
+            Ok(None) => {}
+            Err(error) => complain(error.into()),
+        }
+    }
+    set
 }
 
 /// [`read`] for a text that stands in no file; `path` is only named in errors.

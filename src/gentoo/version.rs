@@ -79,9 +79,9 @@ impl Version {
         let Some(rest) = strip_zeros(&self.text).strip_prefix(strip_zeros(prefix)) else {
             return false;
         };
-        // 1* matches 1.2 and 1b but not 12
+        // 1* matches 1.2 and 1b but not 12, 1_p* matches 1_p2 but not 1_pre
         match (prefix.chars().next_back(), rest.chars().next()) {
-            (Some(last), Some(next)) => !(last.is_ascii_digit() && next.is_ascii_digit()),
+            (Some(last), Some(next)) => "._-".contains(next) || last.is_ascii_digit() != next.is_ascii_digit(),
             _ => true,
         }
     }

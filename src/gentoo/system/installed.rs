@@ -1,0 +1,153 @@
+//! The installed packages: all records of var/db/pkg.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::super::cpv::Cpv;
+use super::super::names;
+use super::super::text;
+use super::atom::Subject;
+use super::error::SystemError;
+use super::model::{Dependencies, Installed};
+use super::problem::Problems;
+use super::record::Record;
+use super::updates::Updates;
+
+/// Fields without which a directory is no record.
+const ESSENTIAL: [&str; 4] = ["SLOT", "EAPI", "KEYWORDS", "repository"];
+
+/// Reads all records below `root`, sorted by name and version, as they are after the updates.
+pub(super) fn read(root: &Path, updates: &Updates, problems: &Problems) -> Result<Vec<Installed>, SystemError> {
+    let base = root.join("var/db/pkg");
+    if !base.is_dir() {
+        return Err(SystemError::NoRecords(base));
+    }
+    let mut dirs: Vec<(String, PathBuf)> = Vec::new();
+    for category in problems.read(text::sorted_names(&base)) {
+        let dir = base.join(&category);
+        let Some(category) = category.to_str().filter(|name| names::is_category(name) && !is_excluded(name)) else {
+            continue;
+        };
+        let packages =
+            problems.read(text::sorted_names(&dir)).into_iter().map(|name| (category.to_owned(), dir.join(name)));
+        dirs.extend(packages);
+    }
+    let read = dirs.par_iter().filter_map(|(category, dir)| record(category, dir, problems));
+    let mut all: Vec<Installed> = read.collect();
+    rename(&mut all, updates);
+    all.par_iter_mut().for_each(|package| update(package, updates));
+    all.sort_by(|a, b| a.cpv.cmp(&b.cpv));
+    Ok(all)
+}
+
+/// What vardbapi never takes for a package: hidden names, half-merged ones.
+fn is_excluded(name: &str) -> bool {
+    name.starts_with('.') || name.starts_with("-MERGING-") || name == "CVS" || name == "lost+found"
+}
+
+fn record(category: &str, dir: &Path, problems: &Problems) -> Option<Installed> {
+    let name = dir.file_name().unwrap_or_default();
+    if name.to_str().is_some_and(is_excluded) || !dir.is_dir() {
+        return None;
+    }
+    let Some(cpv) = name.to_str().and_then(|name| Cpv::from_pf(category, name).ok()) else {
+        problems.add(dir, None, "is no name of a package with a version; move the directory away");
+        return None;
+    };
+    let record = Record::open(dir);
+    if ESSENTIAL.iter().all(|field| record.find(field).is_none()) {
+        let message = "the record is empty: neither its single files nor a `metadata` of this state are there; \
+                       the package is left out, merge it again";
+        problems.add(dir, None, message);
+        return None;
+    }
+    for (field, found) in [("CATEGORY", category), ("PF", &name.to_string_lossy())] {
+        if let Some(said) = record.find(field).filter(|said| said != found) {
+            let said = crate::escape::show(said.as_bytes());
+            let message =
+                format!("says {said}, the directory's place says {found}, which counts; merge the package again");
+            problems.add(&dir.join(field), None, message);
+        }
+    }
+    let (slot, subslot) = slot(&record, dir, problems);
+    let eapi = record.get("EAPI");
+    let number = |field: &str| record.get(field).parse().ok();
+    let words = |text: String| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+    let iuse = words(record.get("IUSE"));
+    Some(Installed {
+        cpv,
+        recorded_name: None,
+        slot,
+        subslot,
+        repository: record.get("repository"),
+        eapi: if eapi.is_empty() { "0".to_owned() } else { eapi },
+        use_flags: words(record.get("USE")).into_iter().collect(),
+        iuse: iuse.iter().map(|flag| flag.trim_start_matches(['+', '-']).to_owned()).collect::<BTreeSet<_>>(),
+        dependencies: Dependencies {
+            depend: record.get("DEPEND"),
+            bdepend: record.get("BDEPEND"),
+            rdepend: record.get("RDEPEND"),
+            pdepend: record.get("PDEPEND"),
+            idepend: record.get("IDEPEND"),
+        },
+        keywords: words(record.get("KEYWORDS")),
+        license: record.get("LICENSE"),
+        build_time: number("BUILD_TIME"),
+        size: number("SIZE"),
+    })
+}
+
+/// SLOT; `0` in the place of one that is none, as in Portage.
+fn slot(record: &Record<'_>, dir: &Path, problems: &Problems) -> (String, String) {
+    let text = record.get("SLOT");
+    let (slot, subslot) = text.split_once('/').map_or((text.as_str(), None), |(slot, subslot)| (slot, Some(subslot)));
+    if !names::is_slot(slot) || subslot.is_some_and(|subslot| !names::is_slot(subslot)) {
+        let text = crate::escape::show(text.as_bytes());
+        let message = format!("`{text}` is no slot (PMS 3.1.3); taken for 0, merge the package again");
+        problems.add(&dir.join("SLOT"), None, message);
+        return ("0".to_owned(), "0".to_owned());
+    }
+    (slot.to_owned(), subslot.unwrap_or(slot).to_owned())
+}
+
+/// Gives moved packages their names of today, unless a record of that name is there already.
+fn rename(all: &mut [Installed], updates: &Updates) {
+    let mut taken: BTreeSet<Cpv> = all.iter().map(|package| package.cpv.clone()).collect();
+    for package in all {
+        let old = package.cpv.cp();
+        let new = updates.name(&package.repository, &old);
+        let Some((category, name)) = new.split_once('/').filter(|_| new != old) else { continue };
+        let cpv = Cpv { category: category.to_owned(), package: name.to_owned(), version: package.cpv.version.clone() };
+        if taken.insert(cpv.clone()) {
+            package.cpv = cpv;
+            package.recorded_name = Some(old);
+        }
+    }
+}
+
+fn update(package: &mut Installed, updates: &Updates) {
+    let name = package.cpv.cp();
+    let repository = package.repository.clone();
+    let subject = Subject {
+        name: &name,
+        version: &package.cpv.version,
+        slot: &package.slot,
+        subslot: &package.subslot,
+        repository: &repository,
+    };
+    let (slot, subslot) = updates.slot(subject);
+    let dependencies = &mut package.dependencies;
+    let parent = Some((name.as_str(), &package.cpv.version));
+    for text in [
+        &mut dependencies.depend,
+        &mut dependencies.bdepend,
+        &mut dependencies.rdepend,
+        &mut dependencies.pdepend,
+        &mut dependencies.idepend,
+    ] {
+        *text = updates.dependencies(text, &repository, parent);
+    }
+    (package.slot, package.subslot) = (slot, subslot);
+}

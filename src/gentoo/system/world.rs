@@ -1,0 +1,118 @@
+//! What the machine wants installed: world, the sets it names, the profile's `packages`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::super::text::Line;
+use super::atom::{Allowed, ConfigAtom};
+use super::lines::Reader;
+use super::model::{Installed, WorldAtom};
+use super::node::Node;
+use super::problem::Problems;
+use super::updates::Updates;
+
+/// The sets that are all or part of world anyway.
+const WITHIN_WORLD: [&str; 6] = ["profile", "selected", "selected-packages", "selected-sets", "system", "world"];
+
+/// Reads var/lib/portage/world and world_sets below `root`, and the sets of etc/portage/sets; adds the profile's.
+pub(super) fn read(
+    root: &Path,
+    nodes: &[Node],
+    installed: &[Installed],
+    updates: &Updates,
+    problems: &Problems,
+) -> Vec<WorldAtom> {
+    // wildcards can't be installed
+    let reader = Reader { allowed: Allowed { wildcards: false, ..Allowed::USER }, ..Reader::user(problems) };
+    let mut sets = Sets { root, reader, out: Vec::new(), seen: BTreeSet::new() };
+    sets.file(&root.join("var/lib/portage/world"));
+    for line in reader.lines(&root.join("var/lib/portage/world_sets")) {
+        sets.line(&line);
+    }
+    let mut out = sets.out;
+    for atom in &mut out {
+        atom.atom = renamed(&atom.atom, installed, updates);
+    }
+    out.extend(of_profile(nodes));
+    out
+}
+
+struct Sets<'a> {
+    root: &'a Path,
+    reader: Reader<'a>,
+    out: Vec<WorldAtom>,
+    /// The sets that have been read.
+    seen: BTreeSet<String>,
+}
+
+impl Sets<'_> {
+    fn file(&mut self, path: &Path) {
+        for line in self.reader.lines(path) {
+            self.line(&line);
+        }
+    }
+
+    fn line(&mut self, line: &Line) {
+        let word = line.text.split(' ').next().unwrap_or_default();
+        let Some(set) = word.strip_prefix('@') else {
+            if self.reader.atom(line, word).is_some() {
+                let path = line.path.strip_prefix(self.root).unwrap_or(&line.path);
+                let origin = format!("{}:{}", path.display(), line.number);
+                self.out.push(WorldAtom { atom: word.to_owned(), origin });
+            }
+            return;
+        };
+        if WITHIN_WORLD.contains(&set) || !self.seen.insert(set.to_owned()) {
+            return;
+        }
+        let file = self.root.join("etc/portage/sets").join(set);
+        let within = !set.split('/').any(|part| part.is_empty() || part.starts_with('.'));
+        if within && file.is_file() {
+            self.file(&file);
+        } else {
+            let message = format!("@{set} is no file of etc/portage/sets; its packages are not counted as wanted");
+            self.reader.problems.line(line, message);
+        }
+    }
+}
+
+/// The atom after moves, if a package that is installed says which repository's updates hold for it (portage's
+/// _do_global_updates).
+fn renamed(atom: &str, installed: &[Installed], updates: &Updates) -> String {
+    let parsed = ConfigAtom::parse(atom, Allowed::USER);
+    let Some(name) = parsed.as_ref().and_then(ConfigAtom::exact_name) else {
+        return atom.to_owned();
+    };
+    let is_old =
+        |package: &&Installed| package.recorded_name.as_deref().map_or(package.cpv.cp() == name, |old| old == name);
+    let is_new = |package: &&Installed| {
+        let new = updates.name(&package.repository, name);
+        new != name && package.cpv.cp() == new
+    };
+    match installed.iter().rfind(is_old).or_else(|| installed.iter().rfind(is_new)) {
+        Some(package) => updates.dependencies(atom, &package.repository, None),
+        None => atom.to_owned(),
+    }
+}
+
+/// @system: the lines of `packages` with a star. @profile: those without, of directories with the format profile-set.
+fn of_profile(nodes: &[Node]) -> Vec<WorldAtom> {
+    let system = stacked(nodes.iter()).into_iter().filter_map(|line| Some(("@system", line.strip_prefix('*')?)));
+    let profile = stacked(nodes.iter().filter(|node| node.profile_set)).into_iter();
+    let profile = profile.filter(|line| !line.starts_with('*')).map(|line| ("@profile", line));
+    let both = system.chain(profile);
+    both.map(|(origin, atom)| WorldAtom { atom: atom.to_owned(), origin: origin.to_owned() }).collect()
+}
+
+fn stacked<'a>(nodes: impl Iterator<Item = &'a Node>) -> Vec<&'a str> {
+    let mut out: Vec<&str> = Vec::new();
+    for line in nodes.flat_map(|node| &node.packages) {
+        match line.strip_prefix('-') {
+            Some("*") => out.clear(),
+            Some(text) => out.retain(|known| *known != text),
+            None if out.contains(&line.as_str()) => {}
+            None => out.push(line),
+        }
+    }
+    out
+}

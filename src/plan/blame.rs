@@ -1,0 +1,541 @@
+//! Why there is no plan: who can't follow the goal.
+//!
+//! Instances die for want of what they need: first those that the goal replaces, then what needs exactly these, and so on.
+//! A package that has to be there and has no instance left can't follow. What else stands in the way the solver finds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use crate::gentoo::atom::VersionTest;
+use crate::gentoo::dependency::{Atom, Dep};
+
+use super::answer::BlockerKind;
+use super::goal::Goal;
+use super::problem::Terms;
+use super::scope::{Scope, satisfied_today, use_holds};
+use super::solver::Solver;
+use super::universe::{Id, Kind, Obstacle, Universe};
+
+/// A package that stands in the way, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub name: Rc<str>,
+    pub kind: BlockerKind,
+    /// What is needed of it, or what it needs.
+    pub needs: Option<String>,
+    pub because: String,
+    /// Ebuilds to take for allowed when looking further: the goal's own.
+    pub lifts: Vec<Id>,
+}
+
+#[derive(Clone, Debug)]
+enum Cause {
+    /// It does not go with the goal.
+    Goal,
+    Fault(Fault),
+}
+
+#[derive(Clone, Debug)]
+struct Death {
+    cause: Cause,
+    /// What it needs and can't have.
+    want: Option<(Kind, Atom)>,
+}
+
+/// Finds the next package that can't follow, if this way of looking finds any.
+pub fn next(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], terms: &Terms) -> Option<Fault> {
+    let mut court = Court { universe, scope, goals, terms, dead: BTreeMap::new(), members: Vec::new(), adjustable: BTreeMap::new() };
+    if let Some(fault) = court.begin() {
+        return Some(fault);
+    }
+    loop {
+        let before = court.dead.len();
+        if let Some(fault) = court.needs() {
+            return Some(fault);
+        }
+        court.force();
+        if court.dead.len() == before {
+            return None;
+        }
+    }
+}
+
+struct Court<'c, 'a> {
+    universe: &'c Universe<'a>,
+    scope: &'c Scope,
+    goals: &'c [Goal],
+    terms: &'c Terms,
+    dead: BTreeMap<Id, Death>,
+    /// All instances in scope.
+    members: Vec<Id>,
+    adjustable: BTreeMap<Id, BTreeSet<String>>,
+}
+
+impl Court<'_, '_> {
+    fn is_goal(&self, name: &str) -> bool {
+        self.goals.iter().any(|goal| goal.atom.name() == name)
+    }
+
+    fn is_out(&self, name: &str) -> bool {
+        self.terms.gone.contains(name)
+    }
+
+    fn is_alive(&self, id: Id) -> bool {
+        let instance = &self.universe.instances[id];
+        if instance.installed && self.terms.unmerged.contains(&*instance.name) {
+            return false;
+        }
+        match self.scope.open.contains(&instance.name) {
+            true => !self.dead.contains_key(&id),
+            false => instance.installed || instance.provided,
+        }
+    }
+
+    fn begin(&mut self) -> Option<Fault> {
+        let universe = self.universe;
+        let scope = self.scope;
+        for name in scope.open.iter().filter(|name| !self.terms.gone.contains(&***name)) {
+            self.members.extend(universe.installed(name).iter().chain(universe.offered(name)));
+        }
+        for &id in &self.members {
+            let instance = &universe.instances[id];
+            if instance.installed || instance.provided {
+                continue;
+            }
+            self.adjustable.insert(id, self.scope.adjustable(universe, id));
+            let cpv = instance.cpv();
+            let fault = |kind, because| Cause::Fault(Fault { name: instance.name.clone(), kind, needs: None, because, lifts: vec![id] });
+            let cause = if self.terms.lifted.contains(&id) {
+                None
+            } else if let Some(why) = &instance.invalid {
+                Some(fault(BlockerKind::Masked, format!("Portage takes {cpv} for invalid: {why}")))
+            } else if let Some(obstacle) = instance.obstacles.iter().find(|obstacle| !obstacle.may_be_lifted()) {
+                Some(match obstacle {
+                    Obstacle::UserMask { origin } => fault(BlockerKind::Masked, format!("{cpv} is masked by you in {origin}")),
+                    other => fault(BlockerKind::Masked, format!("{cpv} is not accepted: {other:?}")),
+                })
+            } else if !required_use_can_hold(universe, id, &self.adjustable[&id]) {
+                let text = "REQUIRED_USE can't hold with the flags that the profile and package.use leave";
+                Some(fault(BlockerKind::RequiredUse, format!("{cpv}: {text}")))
+            } else {
+                None
+            };
+            if let Some(cause) = cause {
+                self.dead.insert(id, Death { cause, want: None });
+            }
+        }
+        for goal in self.goals {
+            let met = goal.met_by(universe);
+            if met.is_empty() {
+                return Some(no_version(universe, goal));
+            }
+            let slots: BTreeSet<&str> = met.iter().map(|&id| universe.instances[id].slot.as_str()).collect();
+            if slots.len() > 1 {
+                continue;
+            }
+            for &id in &self.members {
+                let instance = &universe.instances[id];
+                let rival = &*instance.name == goal.atom.name() && slots.contains(instance.slot.as_str());
+                if rival && !met.contains(&id) {
+                    self.dead.entry(id).or_insert(Death { cause: Cause::Goal, want: None });
+                }
+            }
+        }
+        None
+    }
+
+    /// Kills what can't have what it needs; the fault of the first package that has to be there and is not.
+    fn needs(&mut self) -> Option<Fault> {
+        loop {
+            let mut changed = false;
+            for id in self.members.clone() {
+                let is_open = match self.dead.get(&id) {
+                    None => true,
+                    // what died for another reason may turn out not to go with the goal either
+                    Some(death) => death.want.is_some() && matches!(death.cause, Cause::Fault(_)),
+                };
+                if is_open && let Some(death) = self.lacks(id) {
+                    let known = self.dead.get(&id).is_some_and(|_| matches!(death.cause, Cause::Fault(_)));
+                    changed |= !known;
+                    self.dead.insert(id, death);
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        for goal in self.goals {
+            let met = goal.met_by(self.universe);
+            if !met.iter().any(|&id| self.is_alive(id)) {
+                return Some(self.blame(&met, goal.atom.name(), 0));
+            }
+        }
+        let held: Vec<(Atom, Vec<Id>)> = self.wanted().collect();
+        for (atom, met) in held {
+            if !met.iter().any(|&id| self.is_alive(id)) {
+                return Some(self.blame(&met, atom.name(), 0));
+            }
+        }
+        // what lives outside of the scope wants
+        for &holder in self.universe.all_installed().collect::<Vec<_>>().iter() {
+            let instance = &self.universe.instances[holder];
+            if self.scope.open.contains(&instance.name) || !instance.installed || self.is_out(&instance.name) {
+                continue;
+            }
+            if let Some(death) = self.lacks(holder) {
+                return Some(match death.cause {
+                    Cause::Fault(fault) => fault,
+                    Cause::Goal => self.own_fault(holder, death.want),
+                });
+            }
+        }
+        None
+    }
+
+    /// The atoms of world in scope that hold today, with what matches them.
+    fn wanted(&self) -> impl Iterator<Item = (Atom, Vec<Id>)> + '_ {
+        self.universe.wanted.iter().filter_map(|wanted| {
+            let name = wanted.atom.name();
+            let free = self.terms.without.contains(name) || self.terms.unmerged.contains(name) || self.is_out(name);
+            if free || !self.scope.open.contains(name) {
+                return None;
+            }
+            let met = self.universe.matching(&wanted.atom).to_vec();
+            let today = met.iter().any(|&id| self.universe.instances[id].installed || self.universe.instances[id].provided);
+            today.then(|| (wanted.atom.clone(), met))
+        })
+    }
+
+    /// Whether all alive ways to have what world or the goal wants of a package match an atom.
+    fn is_bound_to_be(&self, atom: &Atom, own: Id) -> Option<Rc<str>> {
+        let universe = self.universe;
+        let hit = |id: Id| {
+            let instance = &universe.instances[id];
+            let holder = &universe.instances[own];
+            let itself = instance.name == holder.name && instance.slot == holder.slot;
+            !itself && atom.matches(instance.package()) && use_holds(universe, own, id, atom)
+        };
+        let all = |met: Vec<Id>| {
+            let mut alive = met.into_iter().filter(|&id| self.is_alive(id)).peekable();
+            alive.peek().is_some() && alive.all(hit)
+        };
+        let goal = self.goals.iter().filter(|goal| goal.atom.name() == atom.name());
+        if goal.into_iter().any(|goal| all(goal.met_by(universe))) {
+            return Some(Rc::from(atom.name()));
+        }
+        let wanted = self.wanted().filter(|(wanted, _)| wanted.name() == atom.name());
+        for (_, met) in wanted {
+            if all(met) {
+                return Some(Rc::from(atom.name()));
+            }
+        }
+        // not in scope: it stays
+        let steady = universe.installed(atom.name()).iter().copied().filter(|&id| hit(id));
+        let mut steady = steady.filter(|&id| !self.scope.open.contains(&universe.instances[id].name));
+        steady.next().map(|id| universe.instances[id].name.clone())
+    }
+
+    /// Why an instance can't be, if it can't: the goal before all else.
+    fn lacks(&self, id: Id) -> Option<Death> {
+        let universe = self.universe;
+        let instance = &universe.instances[id];
+        let mut first = None;
+        for (kind, dep) in instance.dependencies() {
+            let death = if instance.installed && kind.is_for_building() {
+                let mut atoms = Vec::new();
+                dep.atoms(&mut atoms);
+                let bound = atoms.into_iter().filter(|atom| atom.is_built()).map(|atom| Dep::Atom(atom.clone()));
+                let mut held = bound.filter(|dep| satisfied_today(universe, id, dep));
+                held.find_map(|dep| self.fails(id, kind, &dep))
+            } else if !instance.installed || satisfied_today(universe, id, dep) {
+                self.fails(id, kind, dep)
+            } else {
+                None
+            };
+            match death {
+                Some(death) if matches!(death.cause, Cause::Goal) => return Some(death),
+                Some(death) => first = first.or(Some(death)),
+                None => {}
+            }
+        }
+        first
+    }
+
+    fn fails(&self, id: Id, kind: Kind, dep: &Dep) -> Option<Death> {
+        match dep {
+            Dep::Atom(atom) if atom.is_blocker() => {
+                let name = self.is_bound_to_be(atom, id)?;
+                let holder = self.universe.instances[id].cpv();
+                let cause = match self.is_goal(&name) || self.is_out(&name) {
+                    true => Cause::Goal,
+                    false => Cause::Fault(Fault {
+                        name,
+                        kind: BlockerKind::HardBlock,
+                        needs: Some(atom.to_string()),
+                        because: format!("{holder} blocks it ({} {atom}), and it has to stay", kind.name()),
+                        lifts: Vec::new(),
+                    }),
+                };
+                Some(Death { cause, want: Some((kind, atom.clone())) })
+            }
+            Dep::Atom(atom) => self.misses(id, kind, atom),
+            Dep::All(inner) => inner.iter().find_map(|dep| self.fails(id, kind, dep)),
+            Dep::Use { flag, enabled, then } => {
+                let open = self.adjustable.get(&id).is_some_and(|flags| flags.contains(flag));
+                let off = self.terms.flags_off.contains(&(self.universe.instances[id].name.to_string(), flag.clone()));
+                let on = self.universe.instances[id].flags.enabled.contains(flag) && !off;
+                (!open && on == *enabled).then(|| then.iter().find_map(|dep| self.fails(id, kind, dep))).flatten()
+            }
+            Dep::AnyOf(inner) => {
+                let deaths: Vec<Option<Death>> = inner.iter().map(|dep| self.fails(id, kind, dep)).collect();
+                let conditional = inner.iter().any(|dep| matches!(dep, Dep::Use { .. }));
+                if inner.is_empty() || conditional || deaths.iter().any(Option::is_none) {
+                    return None;
+                }
+                let mut deaths: Vec<Death> = deaths.into_iter().flatten().collect();
+                let at = deaths.iter().position(|death| matches!(death.cause, Cause::Goal)).unwrap_or(0);
+                Some(deaths.swap_remove(at))
+            }
+        }
+    }
+
+    fn misses(&self, id: Id, kind: Kind, atom: &Atom) -> Option<Death> {
+        if self.is_out(atom.name()) {
+            return None;
+        }
+        let universe = self.universe;
+        let matching = universe.matching(atom);
+        let uses = |other: Id| {
+            let loose = |flag: &str, id: Id| self.adjustable.get(&id).is_some_and(|flags| flags.contains(flag));
+            atom.use_deps.iter().any(|dep| loose(&dep.flag, other) || loose(&dep.flag, id)) || use_holds(universe, id, other, atom)
+        };
+        if matching.iter().any(|&other| self.is_alive(other) && uses(other)) {
+            return None;
+        }
+        let holder = universe.instances[id].cpv();
+        let want = Some((kind, atom.clone()));
+        let fitting: Vec<Id> = matching.iter().copied().filter(|&other| uses(other)).collect();
+        let known: Vec<Id> = fitting.iter().copied().filter(|id| self.dead.contains_key(id)).collect();
+        if known.is_empty() {
+            let (kind_of, why) = match matching.is_empty() {
+                true => (BlockerKind::NoVersion, "no repository has such a version"),
+                false => (BlockerKind::Use, "no version has these flags, nor may they be changed"),
+            };
+            let fault = Fault {
+                name: Rc::from(atom.name()),
+                kind: kind_of,
+                needs: Some(atom.to_string()),
+                because: format!("{holder} needs {atom} ({}), and {why}", kind.name()),
+                lifts: Vec::new(),
+            };
+            return Some(Death { cause: Cause::Fault(fault), want });
+        }
+        let cause = known.iter().find_map(|id| match &self.dead[id].cause {
+            Cause::Fault(fault) => Some(Cause::Fault(fault.clone())),
+            Cause::Goal => None,
+        });
+        let cause = cause.unwrap_or(Cause::Goal);
+        Some(Death { cause, want })
+    }
+
+    /// What the goal needs in all its ways leaves no room for other instances of the same slot.
+    fn force(&mut self) {
+        let universe = self.universe;
+        let mut driven: Vec<Rc<str>> = self.goals.iter().map(|goal| Rc::from(goal.atom.name())).collect();
+        let mut seen: BTreeSet<Rc<str>> = driven.iter().cloned().collect();
+        while let Some(name) = driven.pop() {
+            let alive: Vec<Id> = self.members.iter().copied().filter(|&id| universe.instances[id].name == name && self.is_alive(id)).collect();
+            let goal = self.goals.iter().find(|goal| goal.atom.name() == &*name);
+            let alive: Vec<Id> = alive.into_iter().filter(|&id| goal.is_none_or(|goal| goal.is_met_by(universe, id))).collect();
+            let mut all: Option<BTreeMap<&str, Vec<&Atom>>> = None;
+            for &id in &alive {
+                let mut own: BTreeMap<&str, Vec<&Atom>> = BTreeMap::new();
+                for (kind, dep) in universe.instances[id].dependencies() {
+                    if universe.instances[id].installed && kind.is_for_building() {
+                        continue;
+                    }
+                    let mut atoms = Vec::new();
+                    self.certain(id, dep, &mut atoms);
+                    atoms.into_iter().filter(|atom| !atom.is_blocker()).for_each(|atom| own.entry(atom.name()).or_default().push(atom));
+                }
+                all = Some(match all {
+                    None => own,
+                    Some(mut all) => {
+                        all.retain(|name, _| own.contains_key(name));
+                        for (name, atoms) in &mut all {
+                            atoms.extend(own.remove(name).unwrap_or_default());
+                        }
+                        all
+                    }
+                });
+            }
+            for (needed, atoms) in all.unwrap_or_default() {
+                if !self.scope.open.contains(needed) || self.is_out(needed) {
+                    continue;
+                }
+                let fitting: BTreeSet<Id> = match alive.len() {
+                    // one way only: all its atoms hold together
+                    1 => self.members.iter().copied().filter(|&id| &*universe.instances[id].name == needed && self.is_alive(id) && atoms.iter().all(|atom| atom.matches(universe.instances[id].package()))).collect(),
+                    _ => atoms.iter().flat_map(|atom| universe.matching(atom).to_vec()).filter(|&id| self.is_alive(id)).collect(),
+                };
+                let slots: BTreeSet<&str> = fitting.iter().map(|&id| universe.instances[id].slot.as_str()).collect();
+                if slots.len() == 1 {
+                    for &id in &self.members {
+                        let instance = &universe.instances[id];
+                        let rival = &*instance.name == needed && slots.contains(instance.slot.as_str()) && !fitting.contains(&id);
+                        if rival {
+                            self.dead.entry(id).or_insert(Death { cause: Cause::Goal, want: None });
+                        }
+                    }
+                }
+                let needed: Rc<str> = Rc::from(needed);
+                if seen.insert(needed.clone()) {
+                    driven.push(needed);
+                }
+            }
+        }
+    }
+
+    /// The atoms that hold whatever flags may change, and outside any-of groups.
+    fn certain<'d>(&self, id: Id, dep: &'d Dep, into: &mut Vec<&'d Atom>) {
+        match dep {
+            Dep::Atom(atom) => into.push(atom),
+            Dep::All(inner) => inner.iter().for_each(|dep| self.certain(id, dep, into)),
+            Dep::AnyOf(_) => {}
+            Dep::Use { flag, enabled, then } => {
+                let open = self.adjustable.get(&id).is_some_and(|flags| flags.contains(flag));
+                if !open && self.universe.instances[id].flags.enabled.contains(flag) == *enabled {
+                    then.iter().for_each(|dep| self.certain(id, dep, into));
+                }
+            }
+        }
+    }
+
+    /// Who is to blame that none of `ids` can be.
+    fn blame(&self, ids: &[Id], name: &str, depth: usize) -> Fault {
+        let universe = self.universe;
+        let mut own: Vec<Id> = ids.to_vec();
+        if own.is_empty() {
+            own = universe.installed(name).iter().chain(universe.offered(name)).copied().collect();
+        }
+        // the newest ebuild first, the record last
+        own.sort_by(|&a, &b| {
+            let (a, b) = (&universe.instances[a], &universe.instances[b]);
+            a.installed.cmp(&b.installed).then(b.cpv.version.cmp(&a.cpv.version))
+        });
+        let deaths: Vec<(Id, &Death)> = own.iter().filter_map(|id| Some((*id, self.dead.get(id)?))).collect();
+        let fault = deaths.iter().find_map(|(_, death)| match &death.cause {
+            Cause::Fault(fault) if fault.name.as_ref() != name || self.is_goal(name) => Some(fault.clone()),
+            _ => None,
+        });
+        if let Some(fault) = fault {
+            return fault;
+        }
+        for (_, death) in &deaths {
+            let Some((_, atom)) = &death.want else { continue };
+            let other = atom.name();
+            let all: Vec<Id> = universe.installed(other).iter().chain(universe.offered(other)).copied().collect();
+            let follows = all.iter().any(|&id| self.is_alive(id));
+            if !atom.is_blocker() && other != name && !self.is_goal(other) && !follows && depth < 32 && !all.is_empty() {
+                return self.blame(&[], other, depth + 1);
+            }
+        }
+        let masked = deaths.iter().find_map(|(_, death)| match &death.cause {
+            Cause::Fault(fault) if fault.name.as_ref() == name => Some(fault.clone()),
+            _ => None,
+        });
+        let offered = deaths.iter().find(|(id, death)| !universe.instances[*id].installed && death.want.is_some());
+        let record = deaths.iter().find(|(id, _)| universe.instances[*id].installed);
+        match (offered.or(record), masked) {
+            (Some(&(id, _)), Some(fault)) if universe.instances[id].installed => fault,
+            (Some(&(id, death)), _) => self.own_fault(id, death.want.clone()),
+            (None, Some(fault)) => fault,
+            (None, None) => Fault {
+                name: Rc::from(name),
+                kind: BlockerKind::NoVersion,
+                needs: None,
+                because: format!("no version of {name} goes with the goal"),
+                lifts: Vec::new(),
+            },
+        }
+    }
+
+    /// The fault of a package that holds what the goal replaces.
+    fn own_fault(&self, id: Id, want: Option<(Kind, Atom)>) -> Fault {
+        own_fault(self.universe, id, want, |atom| {
+            self.universe.matching(atom).iter().any(|&id| self.is_alive(id))
+        })
+    }
+}
+
+/// The fault of the instance's package: what its atom holds fast.
+pub fn own_fault(
+    universe: &Universe<'_>,
+    id: Id,
+    want: Option<(Kind, Atom)>,
+    is_there: impl Fn(&Atom) -> bool,
+) -> Fault {
+    let instance = &universe.instances[id];
+    let (name, cpv) = (instance.name.clone(), instance.cpv());
+    let none = universe.offered(&name).is_empty();
+    let Some((kind, atom)) = want else {
+        return Fault {
+            name,
+            kind: if none { BlockerKind::NoEbuild } else { BlockerKind::NoVersion },
+            needs: None,
+            because: format!("no version of {cpv}'s package goes with the goal"),
+            lifts: Vec::new(),
+        };
+    };
+    use VersionTest::*;
+    let what = match atom.version_test() {
+        _ if instance.installed && none => BlockerKind::NoEbuild,
+        _ if atom.is_blocker() => BlockerKind::HardBlock,
+        _ if !atom.use_deps.is_empty() && is_there(&atom) => BlockerKind::Use,
+        Less(_) | LessOrEqual(_) | StartsWith(_) => BlockerKind::UpperBound,
+        Greater(_) | GreaterOrEqual(_) if atom.subslot().is_none() => BlockerKind::LowerBound,
+        _ => BlockerKind::Pinned,
+    };
+    let because = match what {
+        BlockerKind::NoEbuild => format!("{cpv} has {} {atom} in its record, and no repository has an ebuild of it any more", kind.name()),
+        BlockerKind::HardBlock => format!("{cpv} blocks {} ({} {atom})", atom.name(), kind.name()),
+        BlockerKind::Use => format!("{cpv} needs {} with other flags ({} {atom})", atom.name(), kind.name()),
+        BlockerKind::UpperBound => format!("{cpv} goes with older versions only ({} {atom}), and no other version of it takes the new one", kind.name()),
+        BlockerKind::LowerBound => format!("{cpv} goes with newer versions only ({} {atom})", kind.name()),
+        _ => format!("{cpv} is pinned ({} {atom}), and no other version of it follows", kind.name()),
+    };
+    Fault { name, kind: what, needs: Some(atom.to_string()), because, lifts: Vec::new() }
+}
+
+fn no_version(universe: &Universe<'_>, goal: &Goal) -> Fault {
+    let name: Rc<str> = Rc::from(goal.atom.name());
+    let offered: Vec<String> =
+        universe.offered(&name).iter().map(|&id| universe.instances[id].cpv.version.as_str().to_owned()).take(5).collect();
+    let (kind, there) = match offered.is_empty() {
+        true => (BlockerKind::NoEbuild, "no repository has an ebuild of it".to_owned()),
+        false => (BlockerKind::NoVersion, format!("the repositories have {}", offered.join(", "))),
+    };
+    Fault { name, kind, needs: Some(goal.text.clone()), because: format!("nothing is {}: {there}", goal.text), lifts: Vec::new() }
+}
+
+/// Whether some setting of the flags that may change makes REQUIRED_USE hold.
+fn required_use_can_hold(universe: &Universe<'_>, id: Id, adjustable: &BTreeSet<String>) -> bool {
+    let flags = &universe.instances[id].flags;
+    let required = &universe.instances[id].required_use;
+    if required.is_satisfied(&|flag| flags.enabled.contains(flag)) {
+        return true;
+    }
+    let mut solver = Solver::new();
+    let lits: BTreeMap<&str, _> = adjustable.iter().map(|flag| (flag.as_str(), solver.fresh())).collect();
+    let (yes, no) = (solver.yes(), solver.no());
+    let lookup = |flag: &str| match lits.get(flag) {
+        Some(&lit) => lit,
+        None if flags.enabled.contains(flag) => yes,
+        None => no,
+    };
+    for node in &required.nodes {
+        let lit = super::problem::required(&mut solver, node, &lookup);
+        solver.add(&[lit]);
+    }
+    solver.solve(&[])
+}

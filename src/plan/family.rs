@@ -1,0 +1,53 @@
+//! Who moves together: the packages that pin each other to a version or a sub-slot.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use crate::gentoo::atom::VersionTest;
+use crate::gentoo::dependency::Atom;
+
+use super::scope::Scope;
+use super::universe::Universe;
+
+/// Whether an atom holds its package to one version or sub-slot, or below one; a binding is rebuilt away and holds nothing.
+pub fn pins(atom: &Atom) -> bool {
+    use VersionTest::*;
+    let below = matches!(atom.version_test(), Equal(_) | SameVersion(_) | StartsWith(_) | Less(_) | LessOrEqual(_));
+    !atom.is_blocker() && !atom.is_built() && (atom.subslot().is_some() || below)
+}
+
+/// The goals' packages and, again and again, the installed packages in scope that pin a member or that a member pins.
+pub fn family(universe: &Universe<'_>, scope: &Scope, goals: &[Rc<str>]) -> BTreeSet<Rc<str>> {
+    family_of(universe, goals, &|name| scope.open.contains(name))
+}
+
+/// The same among the packages that `counts` takes.
+pub fn family_of(universe: &Universe<'_>, goals: &[Rc<str>], counts: &dyn Fn(&str) -> bool) -> BTreeSet<Rc<str>> {
+    let mut family: BTreeSet<Rc<str>> = goals.iter().cloned().collect();
+    let mut queue: Vec<Rc<str>> = goals.to_vec();
+    while let Some(member) = queue.pop() {
+        let mut found: BTreeSet<Rc<str>> = BTreeSet::new();
+        for &holder in universe.holders(&member) {
+            let holder = &universe.instances[holder];
+            if atoms_of(holder).iter().any(|atom| atom.name() == &*member && pins(atom)) {
+                found.insert(holder.name.clone());
+            }
+        }
+        for &own in universe.installed(&member) {
+            let pinned = atoms_of(&universe.instances[own]).into_iter().filter(|atom| pins(atom));
+            found.extend(pinned.map(|atom| Rc::from(atom.name())));
+        }
+        for name in found {
+            if counts(&name) && !universe.installed(&name).is_empty() && family.insert(name.clone()) {
+                queue.push(name);
+            }
+        }
+    }
+    family
+}
+
+fn atoms_of(instance: &super::universe::Instance) -> Vec<&Atom> {
+    let mut atoms = Vec::new();
+    instance.dependencies().for_each(|(_, dep)| dep.atoms(&mut atoms));
+    atoms
+}

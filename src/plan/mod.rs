@@ -1,0 +1,111 @@
+//! `ebaudit plan`: from the installed packages and the repositories to a subslot migration, or to the proof that there is none.
+//!
+//! The way of the data: [`universe`] (what is installed and offered) → [`goal`] → [`scope`] (what may change) → [`problem`]
+//! (clauses) → [`optimum`] (the smallest solution) → [`assemble`] (steps, atoms, configuration), or [`impossible`] (who can't
+//! follow).
+
+mod answer;
+mod assemble;
+mod bindings;
+mod blame;
+mod family;
+mod goal;
+mod impossible;
+mod intake;
+mod known;
+mod optimum;
+mod order;
+mod problem;
+mod scope;
+mod solver;
+mod state;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod universe;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+pub use answer::{Action, Answer, Blocker, BlockerKind, Consumer, Edge, EdgeKind, Member, Point, Remark, SCHEMA, Size, Status, Step, Tool};
+pub use bindings::{BrokenBinding, Movable, broken_bindings, movable};
+pub use goal::GoalError;
+pub use universe::{Flags, Instance, Kind, Obstacle, Source, Wanted};
+
+use goal::Goal;
+use problem::{Problem, Terms};
+use scope::Scope;
+use universe::Universe;
+
+/// What the user says besides the goals.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Packages that may be unmerged though world names them.
+    pub without: Vec<String>,
+    /// Packages that must not change.
+    pub keep: Vec<String>,
+    /// The command is to update world as well.
+    pub world: bool,
+}
+
+/// Plans a migration.
+pub fn plan(source: &dyn Source, goals: &[String], options: &Options) -> Result<Answer, GoalError> {
+    let mut universe = Universe::new(source);
+    let goals = goals.iter().map(|text| Goal::read(text, &mut universe)).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<Rc<str>> = goals.iter().map(|goal| Rc::from(goal.atom.name())).collect();
+    let terms = Terms {
+        without: options.without.iter().cloned().collect(),
+        keep: options.keep.iter().cloned().collect(),
+        ..Terms::default()
+    };
+    let mut answer = empty(&goals);
+    // bindings that are broken today are mended where that can be; and what only an absence would break is looked at only
+    // if there is no way without
+    for (leave_broken, absence) in [(false, false), (false, true), (true, false), (true, true)] {
+        let terms = Terms { leave_broken, ..terms.clone() };
+        let scope = Scope::around(&mut universe, &names, absence);
+        let family = family::family(&universe, &scope, &names);
+        let solution = optimum::solve(&mut Problem::new(&universe, &scope, &goals, &terms), &family);
+        if let Some(solution) = solution {
+            let changes = solution.fates.iter().any(|fate| !matches!(fate, optimum::Fate::Stays(_)));
+            answer.status = if changes { Status::Planned } else { Status::NothingToDo };
+            assemble::assemble(&mut answer, &mut universe, &scope, &goals, &family, &solution);
+            if options.world && !answer.command.is_empty() {
+                let world = ["--update", "--deep", "--newuse", "--complete-graph", "--with-bdeps=y", "@world"];
+                let world = world.map(str::to_owned);
+                answer.command.splice(4..4, world);
+            }
+            return Ok(answer);
+        }
+        if leave_broken && absence {
+            answer.status = Status::Impossible;
+            answer.blockers = impossible::reasons(&mut universe, &scope, &goals, &family, &terms);
+        }
+    }
+    Ok(answer)
+}
+
+fn empty(goals: &[Goal]) -> Answer {
+    Answer {
+        schema: SCHEMA,
+        tool: Tool { name: "ebaudit", version: env!("CARGO_PKG_VERSION") },
+        goal: goals.iter().map(|goal| goal.text.clone()).collect(),
+        status: Status::NothingToDo,
+        family: Vec::new(),
+        consumers: Vec::new(),
+        steps: Vec::new(),
+        atoms: Vec::new(),
+        command: Vec::new(),
+        unmerge: Vec::new(),
+        config: BTreeMap::new(),
+        config_reasons: BTreeMap::new(),
+        blockers: Vec::new(),
+        keeps_old: Vec::new(),
+        warnings: Vec::new(),
+        stages: Vec::new(),
+        edges: Vec::new(),
+        size: Size::default(),
+        rollback: Vec::new(),
+    }
+}

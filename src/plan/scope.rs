@@ -1,0 +1,297 @@
+//! Which packages a plan may touch: those that the goal reaches by dependencies that today's state does not satisfy, or
+//! that a change would break. All others stay as they are in every smallest plan, and need no variables.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::rc::Rc;
+
+use crate::gentoo::dependency::{Atom, Dep, UseDepKind};
+
+use super::universe::{Id, Kind, Universe};
+
+/// What may change.
+#[derive(Debug, Default)]
+pub struct Scope {
+    /// `category/package`
+    pub open: BTreeSet<Rc<str>>,
+    /// For the flags of a package the values that USE dependencies ask for: off, on.
+    asked: HashMap<Rc<str>, BTreeMap<String, [bool; 2]>>,
+}
+
+impl Scope {
+    /// All that `goals` reach. `absence`: whether also what only the removal of a package would break.
+    pub fn around(universe: &mut Universe<'_>, goals: &[Rc<str>], absence: bool) -> Scope {
+        let mut search = Search { universe, scope: Scope::default(), queue: VecDeque::new(), pending: Vec::new(), absence };
+        for goal in goals {
+            search.open(goal);
+        }
+        search.run();
+        search.scope
+    }
+
+    /// The flags of an ebuild that a line of package.use may change: those that a USE dependency asks for otherwise, a new
+    /// default, and with either, or where REQUIRED_USE does not hold, those of REQUIRED_USE.
+    pub fn adjustable(&self, universe: &Universe<'_>, id: Id) -> BTreeSet<String> {
+        let instance = &universe.instances[id];
+        if instance.installed || instance.provided {
+            return BTreeSet::new();
+        }
+        let flags = &instance.flags;
+        let free = |flag: &str| flags.iuse.contains(flag) && !flags.fixed.contains(flag) && !flags.user.contains(flag);
+        let asked = self.asked.get(&instance.name);
+        let record = universe.installed(&instance.name).iter().map(|&id| &universe.instances[id]);
+        let records: Vec<_> = record.filter(|record| record.slot == instance.slot && record.installed).collect();
+        let mut out: BTreeSet<String> = BTreeSet::new();
+        for flag in flags.iuse.iter().filter(|flag| free(flag)) {
+            let on = flags.enabled.contains(flag);
+            let otherwise = asked.and_then(|asked| asked.get(flag)).is_some_and(|asked| asked[usize::from(!on)]);
+            let new_default = on
+                && flags.by_default.contains(flag)
+                && records.iter().all(|record| !record.flags.enabled.contains(flag));
+            if otherwise || new_default {
+                out.insert(flag.clone());
+            }
+        }
+        let required = &instance.required_use;
+        if !out.is_empty() || !required.is_satisfied(&|flag| flags.enabled.contains(flag)) {
+            let words = required.all_words().into_iter().map(|word| word.trim_start_matches('!'));
+            let named = words.chain(required.flags());
+            out.extend(named.filter(|flag| free(flag)).map(str::to_owned));
+        }
+        out
+    }
+}
+
+struct Search<'u, 'a> {
+    universe: &'u mut Universe<'a>,
+    scope: Scope,
+    queue: VecDeque<Rc<str>>,
+    /// Any-of groups that only a package in scope satisfies today.
+    pending: Vec<(Id, Dep)>,
+    absence: bool,
+}
+
+impl Search<'_, '_> {
+    fn open(&mut self, name: &str) {
+        if self.scope.open.contains(name) {
+            return;
+        }
+        let name: Rc<str> = Rc::from(name);
+        self.universe.offer(&name);
+        self.scope.open.insert(name.clone());
+        self.queue.push_back(name);
+    }
+
+    fn run(&mut self) {
+        loop {
+            while let Some(name) = self.queue.pop_front() {
+                self.scan(&name);
+            }
+            let pending = std::mem::take(&mut self.pending);
+            for (holder, dep) in pending {
+                self.any_of(holder, &dep);
+            }
+            if self.queue.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn scan(&mut self, name: &Rc<str>) {
+        for id in self.universe.offered(name).to_vec() {
+            if self.universe.instances[id].is_possible() {
+                let deps: Vec<Dep> = self.universe.instances[id].dependencies().map(|(_, dep)| dep.clone()).collect();
+                let adjustable = self.scope.adjustable(self.universe, id);
+                deps.iter().for_each(|dep| self.need(id, dep, &adjustable));
+            }
+        }
+        for id in self.universe.installed(name).to_vec() {
+            let deps = self.universe.instances[id].deps.clone();
+            for (kind, deps) in Kind::ALL.into_iter().zip(deps) {
+                if !kind.is_for_building() {
+                    deps.iter().for_each(|dep| self.need(id, dep, &BTreeSet::new()));
+                }
+            }
+        }
+        for holder in self.universe.holders(name).to_vec() {
+            if !self.scope.open.contains(&self.universe.instances[holder].name) && self.may_break(holder, name) {
+                let holder = self.universe.instances[holder].name.clone();
+                self.open(&holder);
+            }
+        }
+    }
+
+    /// What a choice of `holder` would need.
+    fn need(&mut self, holder: Id, dep: &Dep, adjustable: &BTreeSet<String>) {
+        match dep {
+            Dep::Atom(atom) if atom.is_blocker() => {
+                let (name, slot) = (&self.universe.instances[holder].name, &self.universe.instances[holder].slot);
+                let blocked = self.universe.installed(atom.name()).iter().any(|&id| {
+                    let other = &self.universe.instances[id];
+                    atom.matches(other.package()) && (other.name != *name || other.slot != *slot)
+                });
+                if blocked {
+                    self.open(atom.name());
+                }
+            }
+            Dep::Atom(atom) => {
+                self.ask(holder, atom, adjustable);
+                if !self.is_satisfied_today(holder, dep) {
+                    self.open(atom.name());
+                }
+            }
+            Dep::All(inner) => inner.iter().for_each(|dep| self.need(holder, dep, adjustable)),
+            Dep::Use { flag, enabled, then } => {
+                let on = self.universe.instances[holder].flags.enabled.contains(flag);
+                if on == *enabled || adjustable.contains(flag) {
+                    then.iter().for_each(|dep| self.need(holder, dep, adjustable));
+                }
+            }
+            Dep::AnyOf(_) => self.any_of(holder, dep),
+        }
+    }
+
+    fn any_of(&mut self, holder: Id, dep: &Dep) {
+        let Dep::AnyOf(inner) = dep else { return };
+        let satisfied: Vec<&Dep> = inner.iter().filter(|dep| self.is_satisfied_today(holder, dep)).collect();
+        let steady = satisfied.iter().any(|dep| {
+            let mut atoms = Vec::new();
+            dep.atoms(&mut atoms);
+            atoms.iter().all(|atom| !self.scope.open.contains(atom.name()))
+        });
+        if steady {
+            // what it rests on may be opened later; then the group is looked at again
+            self.pending.push((holder, dep.clone()));
+            return;
+        }
+        let adjustable = self.scope.adjustable(self.universe, holder);
+        inner.iter().for_each(|dep| self.need(holder, dep, &adjustable));
+    }
+
+    /// Notes which values the USE dependencies of an atom ask for.
+    fn ask(&mut self, holder: Id, atom: &Atom, adjustable: &BTreeSet<String>) {
+        for dep in &atom.use_deps {
+            let own = &self.universe.instances[holder].flags.enabled;
+            let free = adjustable.contains(&dep.flag);
+            let (off, on) = (free || !own.contains(&dep.flag), free || own.contains(&dep.flag));
+            let asked = match dep.kind {
+                UseDepKind::On => [false, true],
+                UseDepKind::Off => [true, false],
+                UseDepKind::Same => [off, on],
+                UseDepKind::Opposite => [on, off],
+                UseDepKind::OnIfOn => [false, on],
+                UseDepKind::OffIfOff => [off, false],
+            };
+            let name: Rc<str> = Rc::from(atom.name());
+            let known = self.scope.asked.entry(name.clone()).or_default().entry(dep.flag.clone()).or_default();
+            let before = *known;
+            *known = [before[0] || asked[0], before[1] || asked[1]];
+            if *known != before && self.scope.open.contains(&name) && !self.queue.contains(&name) {
+                self.queue.push_back(name);
+            }
+        }
+    }
+
+    /// Whether what is installed satisfies it, with today's flags.
+    fn is_satisfied_today(&self, holder: Id, dep: &Dep) -> bool {
+        satisfied_today(self.universe, holder, dep)
+    }
+
+    /// Whether a change of `name` may break the record of `holder`.
+    fn may_break(&mut self, holder: Id, name: &str) -> bool {
+        let deps = self.universe.instances[holder].deps.clone();
+        let mut breaks = false;
+        for (kind, deps) in Kind::ALL.into_iter().zip(&deps) {
+            let mut atoms = Vec::new();
+            deps.iter().for_each(|dep| dep.atoms(&mut atoms));
+            for atom in atoms.into_iter().filter(|atom| atom.name() == name) {
+                if kind.is_for_building() && !atom.is_built() {
+                    continue;
+                }
+                self.ask(holder, atom, &BTreeSet::new());
+                breaks |= self.atom_may_break(holder, atom);
+            }
+        }
+        breaks
+    }
+
+    fn atom_may_break(&self, holder: Id, atom: &Atom) -> bool {
+        let universe = &self.universe;
+        let own = &universe.instances[holder];
+        let possible: Vec<Id> =
+            universe.offered(atom.name()).iter().copied().filter(|&id| universe.instances[id].is_possible()).collect();
+        if atom.is_blocker() {
+            return possible.iter().any(|&id| {
+                let other = &universe.instances[id];
+                atom.matches(other.package()) && (other.name != own.name || other.slot != own.slot)
+            });
+        }
+        let met: Vec<Id> = universe
+            .installed(atom.name())
+            .iter()
+            .copied()
+            .filter(|&id| atom.matches(universe.instances[id].package()))
+            .collect();
+        if met.is_empty() {
+            return atom.is_built();
+        }
+        self.absence
+            || possible.iter().any(|&id| {
+                let other = &universe.instances[id];
+                let replaces = met.iter().any(|&met| universe.instances[met].slot == other.slot);
+                let flags_hold = || {
+                    let adjustable = self.scope.adjustable(universe, id);
+                    use_holds(universe, holder, id, atom)
+                        && !atom.use_deps.iter().any(|dep| adjustable.contains(&dep.flag))
+                };
+                replaces && (!atom.matches(other.package()) || !flags_hold())
+            })
+    }
+}
+
+/// Whether the USE dependencies of `holder`'s atom hold for an instance, with both as they are configured or recorded.
+pub fn use_holds(universe: &Universe<'_>, holder: Id, id: Id, atom: &Atom) -> bool {
+    let own = |flag: &str| universe.instances[holder].flags.enabled.contains(flag);
+    atom.use_deps.iter().all(|dep| {
+        let Some(on) = universe.flag_of(id, dep) else { return false };
+        match dep.kind {
+            UseDepKind::On => on,
+            UseDepKind::Off => !on,
+            UseDepKind::Same => on == own(&dep.flag),
+            UseDepKind::Opposite => on != own(&dep.flag),
+            UseDepKind::OnIfOn => on || !own(&dep.flag),
+            UseDepKind::OffIfOff => !on || own(&dep.flag),
+        }
+    })
+}
+
+/// Whether today's state satisfies a dependency of an instance, with its flags as they are.
+pub fn satisfied_today(universe: &Universe<'_>, holder: Id, dep: &Dep) -> bool {
+    let installed = |id: &&Id| universe.instances[**id].installed || universe.instances[**id].provided;
+    satisfied(universe, holder, dep, &|atom| {
+        universe.installed(atom.name()).iter().filter(installed).copied().collect()
+    })
+}
+
+/// Whether a state satisfies a dependency of an instance. `present` gives the instances of an atom's package in the state.
+pub fn satisfied(universe: &Universe<'_>, holder: Id, dep: &Dep, present: &dyn Fn(&Atom) -> Vec<Id>) -> bool {
+    let on = |flag: &str| universe.instances[holder].flags.enabled.contains(flag);
+    match dep {
+        Dep::Atom(atom) => {
+            let own = &universe.instances[holder];
+            let found = present(atom).into_iter().any(|id| {
+                let other = &universe.instances[id];
+                let itself = atom.is_blocker() && other.name == own.name && other.slot == own.slot;
+                !itself && atom.matches(other.package()) && use_holds(universe, holder, id, atom)
+            });
+            found != atom.is_blocker()
+        }
+        Dep::All(inner) => inner.iter().all(|dep| satisfied(universe, holder, dep, present)),
+        Dep::Use { flag, enabled, then } => {
+            on(flag) != *enabled || then.iter().all(|dep| satisfied(universe, holder, dep, present))
+        }
+        Dep::AnyOf(inner) => {
+            let mut live = inner.iter().filter(|dep| !matches!(dep, Dep::Use { flag, enabled, .. } if on(flag) != *enabled));
+            inner.is_empty() || live.clone().next().is_none() || live.any(|dep| satisfied(universe, holder, dep, present))
+        }
+    }
+}
