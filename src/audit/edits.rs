@@ -10,7 +10,7 @@ use crate::edit::fate::{self, Known, Later};
 use crate::edit::inventory::Call;
 use crate::edit::outcome::{self, CallOutcome, union};
 use crate::edit::place::Place;
-use crate::edit::site::Sources;
+use crate::edit::site::{Sources, named_as_tool};
 use crate::escape::{escape_path, show};
 use crate::phase::names::Names;
 use crate::phase::notes::Note;
@@ -279,6 +279,8 @@ fn not_run(found: &mut Vec<Judged>, sources: &Sources) {
                 && c.function.as_ref().is_some_and(|f| reachable.contains(f))
         })
         .filter(|c| c.tool == Some(EditKind::Sed) || c.in_place())
+        // a wrapper that stands for the tool: its calls are those of its callers
+        .filter(|c| !c.tool.zip(c.function.as_deref()).is_some_and(|(tool, f)| named_as_tool(f, tool)))
         .filter(|c| !ran(c))
         .cloned()
         .collect();

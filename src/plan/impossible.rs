@@ -169,16 +169,23 @@ fn needed_of(universe: &Universe<'_>, state: &State, solution: &optimum::Solutio
                 let cpv = universe.instances[holder].cpv();
                 let (what, because) = match atom.is_blocker() {
                     true => (BlockerKind::HardBlock, format!("{cpv} blocks it ({} {atom})", kind.name())),
-                    false if universe.matching(atom).is_empty() => {
-                        (BlockerKind::NoVersion, format!("{cpv} needs {atom} ({}), and no repository has it", kind.name()))
-                    }
+                    false if universe.matching(atom).is_empty() => (
+                        BlockerKind::NoVersion,
+                        format!("{cpv} needs {atom} ({}), and no repository has it", kind.name()),
+                    ),
                     false if !atom.use_deps.is_empty() => {
                         (BlockerKind::Use, format!("{cpv} needs {atom} ({}), others need it otherwise", kind.name()))
                     }
                     false => continue,
                 };
                 if state.present(universe, name).is_empty() {
-                    return Some(Fault { name: name.clone(), kind: what, needs: Some(atom.to_string()), because, lifts: Vec::new() });
+                    return Some(Fault {
+                        name: name.clone(),
+                        kind: what,
+                        needs: Some(atom.to_string()),
+                        because,
+                        lifts: Vec::new(),
+                    });
                 }
             }
         }
@@ -315,7 +322,8 @@ fn flags_and_unmerging(
             trial = less;
         }
     }
-    let lines: Vec<String> = trial.flags_off.iter().map(|(name, flag)| format!("package.use: {name} -{flag}")).collect();
+    let lines: Vec<String> =
+        trial.flags_off.iter().map(|(name, flag)| format!("package.use: {name} -{flag}")).collect();
     vec![format!("{}, and unmerge {cpv}", lines.join(", "))]
 }
 

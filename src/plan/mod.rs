@@ -28,7 +28,10 @@ mod universe;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-pub use answer::{Action, Answer, Blocker, BlockerKind, Consumer, Edge, EdgeKind, Member, Point, Remark, SCHEMA, Size, Status, Step, Tool};
+pub use answer::{
+    Action, Answer, Blocker, BlockerKind, Consumer, Edge, EdgeKind, Member, Point, Remark, SCHEMA, Size, Status, Step,
+    Tool,
+};
 pub use bindings::{BrokenBinding, Movable, broken_bindings, movable};
 pub use goal::GoalError;
 pub use universe::{Flags, Instance, Kind, Obstacle, Source, Wanted};

@@ -320,7 +320,8 @@ impl<'p, 'a> Problem<'p, 'a> {
             let words = required_use.all_words().into_iter().map(|word| word.trim_start_matches('!'));
             let flags: BTreeSet<&str> = words.chain(required_use.flags()).collect();
             for node in &required_use.nodes {
-                let lits: HashMap<String, Lit> = flags.iter().map(|flag| ((*flag).to_owned(), self.flag(id, flag))).collect();
+                let lits: HashMap<String, Lit> =
+                    flags.iter().map(|flag| ((*flag).to_owned(), self.flag(id, flag))).collect();
                 let holds = required(&mut self.solver, node, &|flag| lits[flag]);
                 self.solver.add(&[!chosen, holds]);
             }

@@ -20,7 +20,8 @@ pub struct Scope {
 impl Scope {
     /// All that `goals` reach. `absence`: whether also what only the removal of a package would break.
     pub fn around(universe: &mut Universe<'_>, goals: &[Rc<str>], absence: bool) -> Scope {
-        let mut search = Search { universe, scope: Scope::default(), queue: VecDeque::new(), pending: Vec::new(), absence };
+        let mut search =
+            Search { universe, scope: Scope::default(), queue: VecDeque::new(), pending: Vec::new(), absence };
         for goal in goals {
             search.open(goal);
         }
@@ -290,8 +291,11 @@ pub fn satisfied(universe: &Universe<'_>, holder: Id, dep: &Dep, present: &dyn F
             on(flag) != *enabled || then.iter().all(|dep| satisfied(universe, holder, dep, present))
         }
         Dep::AnyOf(inner) => {
-            let mut live = inner.iter().filter(|dep| !matches!(dep, Dep::Use { flag, enabled, .. } if on(flag) != *enabled));
-            inner.is_empty() || live.clone().next().is_none() || live.any(|dep| satisfied(universe, holder, dep, present))
+            let mut live =
+                inner.iter().filter(|dep| !matches!(dep, Dep::Use { flag, enabled, .. } if on(flag) != *enabled));
+            inner.is_empty()
+                || live.clone().next().is_none()
+                || live.any(|dep| satisfied(universe, holder, dep, present))
         }
     }
 }

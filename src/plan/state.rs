@@ -124,7 +124,9 @@ impl State {
     pub fn satisfiers(&self, universe: &Universe<'_>, holder: Id, atom: &Atom) -> Vec<Id> {
         let present = self.present(universe, atom.name()).into_iter();
         present
-            .filter(|&id| atom.matches(universe.instances[id].package()) && scope::use_holds(universe, holder, id, atom))
+            .filter(|&id| {
+                atom.matches(universe.instances[id].package()) && scope::use_holds(universe, holder, id, atom)
+            })
             .collect()
     }
 }

@@ -42,8 +42,13 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// A mask of a repository or profile; the user's own is [`Obstacle::UserMask`].
-    Mask { origin: String, comment: String },
-    UserMask { origin: String },
+    Mask {
+        origin: String,
+        comment: String,
+    },
+    UserMask {
+        origin: String,
+    },
     /// `~amd64`, `**`
     Keyword(String),
     License(Vec<String>),
@@ -176,15 +181,7 @@ impl<'a> Universe<'a> {
             }
         }
         let wanted = source.wanted();
-        Universe {
-            source,
-            instances,
-            by_name,
-            offered: HashMap::new(),
-            holders,
-            wanted,
-            matches: RefCell::default(),
-        }
+        Universe { source, instances, by_name, offered: HashMap::new(), holders, wanted, matches: RefCell::default() }
     }
 
     /// What is installed of a package.
