@@ -80,3 +80,37 @@ fn what_a_search_did_not_see_is_said() {
     let wanted = "1 file too large for it was not searched, 1 binary file with its text was not tried";
     assert_eq!((reason, &ebuild["findings"][0]["cause"]), (Some(wanted), &"removed".into()));
 }
+
+#[test]
+fn lines_are_right_beside_a_debug_trap_of_the_ebuild() {
+    let ebuild = prepared(
+        "\ttrap 'COUNT=$(( COUNT + 1 ))' DEBUG\n\tsed -i s/alpha/A/ a.txt || die\n\t:\n\ttrap - DEBUG\n\
+         \tsed -i s/gamma/A/ a.txt || die\n\t[[ ${COUNT} -ge 2 && ${COUNT} -le 5 ]] || die \"${COUNT}\"\n",
+    );
+    assert_eq!(verdicts(&ebuild), [format!("{} live", FIRST + 1), format!("{} dead", FIRST + 4)]);
+    assert_eq!(ebuild["status"], "audited");
+}
+
+#[test]
+fn a_function_named_sed_leaves_its_callers_their_calls() {
+    let ebuild = reported(
+        "sed() { command sed -i \"$@\" || die; }\n\nsrc_prepare() {\n\tdefault\n\
+         \tsed -e s/alpha/A/ a.txt\n\t\\sed -e s/gamma/G/ a.txt\n}\n",
+    );
+    assert_eq!(verdicts(&ebuild), [format!("{} live", FIRST + 2), format!("{} dead", FIRST + 3)]);
+    assert_eq!(findings(&ebuild), [format!("DeadSed {} removed", FIRST + 3)]);
+}
+
+#[test]
+fn a_call_that_was_cut_off_is_unknown() {
+    let ebuild = prepared(
+        "\ttimeout 0.3 sed -i ':a;ba' a.txt\n\tsed -i ':b;bb' a.txt &\n\tsleep 0.3; kill -9 $!; wait\n\
+         \t( ulimit -t 1; exec sed -i ':c;bc' a.txt )\n\tsed -i ':d;bd' a.txt &\n\tsleep 0.3\n",
+    );
+    let line = |n: u64| format!("{} unknown", FIRST + n);
+    assert_eq!(verdicts(&ebuild), [line(0), line(1), line(3), line(4)]);
+    assert!(findings(&ebuild).is_empty(), "{:?}", findings(&ebuild));
+    let reason = |n: usize| ebuild["edits"][n]["reason"].as_str().unwrap().to_owned();
+    assert_eq!(reason(0), "a signal or the end of the phase came before the end of sed");
+    assert_eq!(reason(2), "sed was ended by a signal");
+}

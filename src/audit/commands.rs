@@ -16,7 +16,7 @@ use crate::edit::sed::run::Sed;
 use crate::edit::sed::script::{Detail, Script};
 use crate::edit::suggest::Ran;
 use crate::escape::show;
-use crate::phase::trace::{Record, State, TargetRecord};
+use crate::phase::trace::{Ended, Record, State, TargetRecord};
 use crate::report::model::{Cause, Command, CommandTarget, EditKind, Verdict};
 
 /// A call of a place with its script cut.
@@ -53,9 +53,11 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, shelf: &Shelves) {
             continue;
         }
         let Some(place) = &judged.place else { continue };
-        let cuts: Vec<Cut> = place.records.iter().filter_map(|r| cut(r, scene)).collect();
+        // of a call that was cut off its files say nothing
+        let records: Vec<&Record> = place.records.iter().filter(|r| r.ended == Ended::Itself).collect();
+        let cuts: Vec<Cut> = records.iter().filter_map(|r| cut(r, scene)).collect();
         let mut merged = Merged::default();
-        if cuts.len() < place.records.len() {
+        if cuts.len() < records.len() {
             merged.reason = Some("a script could not be cut into its commands".to_owned());
         }
         for group in groups(&cuts) {

@@ -14,7 +14,7 @@ use crate::edit::site::{Sources, named_as_tool};
 use crate::escape::{escape_path, show};
 use crate::phase::names::Names;
 use crate::phase::notes::Note;
-use crate::phase::trace::{Record, State, Tool, TraceDir};
+use crate::phase::trace::{Ended, Record, State, Tool, TraceDir};
 use crate::report::model::{By, Edit, EditKind, Origin, Target, Verdict};
 use crate::tree::{Kind, Md5, Pack, Slot, Snapshot, hex, unhex};
 
@@ -129,7 +129,8 @@ fn ran(place: Place, all: &[Record], scene: &Scene) -> Judged {
     let first = &place.records[0];
     let verdict = union(calls.iter().map(|c| c.verdict));
     let reason = calls.iter().filter(|c| c.verdict == verdict).find_map(|c| c.reason.clone());
-    let exit = place.records.iter().map(|r| r.exit).find(|e| *e != 0).unwrap_or(0);
+    let seen: Vec<i32> = place.records.iter().filter(|r| r.ended != Ended::Unseen).map(|r| r.exit).collect();
+    let exit = seen.iter().copied().find(|e| *e != 0).or(seen.first().copied());
     let cwd = Path::new(std::ffi::OsStr::from_bytes(&first.cwd.0));
     let edit = Edit {
         id: 0,
@@ -139,7 +140,7 @@ fn ran(place: Place, all: &[Record], scene: &Scene) -> Judged {
         by: place.by,
         argv: first.argv.iter().map(|a| show(&a.0)).collect(),
         cwd: scene.names.show(cwd),
-        exit: Some(exit),
+        exit,
         verdict,
         targets,
         commands: Vec::new(),
