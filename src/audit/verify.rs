@@ -9,6 +9,7 @@ use super::context::Context;
 use super::job::audit_text;
 use super::suggest::{Fix, FixKind, Fixes, Trial};
 use crate::gentoo::repository::EbuildFile;
+use crate::phase::runner;
 use crate::report::model::{Applicability, EbuildReport, Finding, Status, Verdict};
 
 /// Tries all fixes, and says in the report's suggestions which are right. One that proved wrong is suggested no more.
@@ -38,7 +39,8 @@ impl Trier<'_> {
         let script = self.lay_out(&text).ok()?;
         let (report, _) = audit_text(self.context, self.ebuild, &script);
         let _ = fs::remove_file(&script);
-        Some((report, done))
+        // a run that was ended from outside says nothing of the text
+        (!runner::interrupted()).then_some((report, done))
     }
 
     fn lay_out(&mut self, text: &[u8]) -> io::Result<PathBuf> {

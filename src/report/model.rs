@@ -14,6 +14,9 @@ pub struct Report {
     pub tool: Tool,
     pub repository: RepositoryInfo,
     pub ebuilds: Vec<EbuildReport>,
+    /// What of the repository was left out, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     pub summary: Summary,
 }
 
