@@ -53,6 +53,11 @@ pub fn audit_text(context: &Context, ebuild: &EbuildFile, script: &Path) -> (Ebu
     report::build(context, ebuild, facts, job.as_ref(), failure)
 }
 
+/// An ebuild that the run did not come to.
+pub fn left_out(context: &Context, ebuild: &EbuildFile, reason: &str) -> EbuildReport {
+    report::build(context, ebuild, Facts::default(), None, Some(Failure::skipped(reason))).0
+}
+
 /// What an ebuild says of itself once it is sourced; none where that fails.
 pub fn metadata(context: &Context, ebuild: &EbuildFile) -> Option<Metadata> {
     source_metadata(&context.run, &context.set, &context.options.bounds, context.options.limits.max_bytes, ebuild).ok()
@@ -94,6 +99,7 @@ pub fn source_metadata(
 fn go(context: &Context, ebuild: &EbuildFile, facts: &mut Facts, kept: &mut Option<JobDir>) -> Result<(), Failure> {
     let bytes = fs::read(&facts.script).map_err(|e| Failure::invalid(format!("can't read the ebuild: {e}")))?;
     facts.text = String::from_utf8_lossy(&bytes).into_owned();
+    line_ends(&facts.text)?;
     facts.eapi = eapi::declared(&facts.text);
     eapi::supported(&facts.eapi)?;
     let source = context.options.sources.get(&ebuild.cpv.to_string());
@@ -263,9 +269,20 @@ fn unsourced(script: &Path, outcome: &Outcome) -> Failure {
         }
         End::TimedOut => Failure::timed_out("sourcing the ebuild took longer than --timeout allows"),
         End::TooMuchOutput => Failure::too_large("sourcing the ebuild printed more than allowed"),
-        End::Interrupted => Failure::skipped("interrupted"),
+        End::Interrupted => Failure::interrupted("sourcing the ebuild"),
         End::Done | End::Stopped => Failure::invalid("sourcing the ebuild ended the shell"),
     }
+}
+
+/// With carriage returns at the ends of all lines bash reads other words than those that are meant; where only some have
+/// one, that may be a text that is wanted so.
+fn line_ends(text: &str) -> Result<(), Failure> {
+    let mut lines = text.split_inclusive('\n').filter(|l| l.ends_with('\n')).peekable();
+    if lines.peek().is_some() && lines.all(|l| l.ends_with("\r\n")) {
+        let reason = "its lines end in carriage returns (CR LF), which bash takes as a part of the words; save it with plain newlines";
+        return Err(Failure::invalid(reason));
+    }
+    Ok(())
 }
 
 /// What `bash -n` says of the ebuild.
@@ -315,7 +332,7 @@ fn judge(outcome: &Outcome, context: &Context, job: &JobDir) -> Result<(), Failu
             let failure = if phase == "src_unpack" { Failure::unpack(text) } else { Failure::prepare(text) };
             Err(failure.at(outcome.death.as_ref().and_then(|d| d.line).filter(|_| death_in_ebuild(outcome))))
         }
-        End::Interrupted => Err(Failure::skipped("interrupted")),
+        End::Interrupted => Err(Failure::interrupted(phase)),
         End::TimedOut => Err(Failure::timed_out(format!(
             "{phase} took longer than {} s (--timeout)",
             context.options.bounds.time.as_secs()

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::patch;
 use super::sed::argv::Invocation;
-use crate::phase::trace::{Bytes, Record, State, Stream, Tool};
+use crate::phase::trace::{Bytes, Ended, Record, State, Stream, Tool};
 use crate::report::model::Verdict;
 
 /// What a call did to one file.
@@ -44,6 +44,32 @@ pub fn invocation(record: &Record) -> Option<Invocation> {
 }
 
 pub fn call(record: &Record) -> CallOutcome {
+    match record.ended {
+        Ended::Itself => ended(record),
+        Ended::Signal => stopped(record, format!("{} was ended by a signal", record.tool.name())),
+        Ended::Unseen => {
+            let reason = format!("a signal or the end of the phase came before the end of {}", record.tool.name());
+            stopped(record, reason)
+        }
+    }
+}
+
+/// A call that did not come to its own end: what it changed it did, of the rest nothing is known.
+fn stopped(record: &Record, reason: String) -> CallOutcome {
+    let mut outcome = CallOutcome { files: files(record), ..CallOutcome::unknown(&reason) };
+    for file in &mut outcome.files {
+        match (file.before.md5(), file.after.md5()) {
+            (Some(a), Some(b)) if a != b && record.ended == Ended::Signal => file.verdict = Verdict::Live,
+            _ => {}
+        }
+    }
+    if outcome.files.iter().any(|f| f.verdict == Verdict::Live) {
+        (outcome.verdict, outcome.reason) = (Verdict::Live, None);
+    }
+    outcome
+}
+
+fn ended(record: &Record) -> CallOutcome {
     match record.tool {
         Tool::Sed => sed(record),
         Tool::Perl => in_place(record),

@@ -3,6 +3,7 @@
 //! Records are lines of JSON in `log`; contents lie beside it in `blobs`, named by their md5. The ebuild's own
 //! processes could write there, too: what is read is data about that ebuild alone and is checked as such.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -112,9 +113,25 @@ pub enum Starter {
     Source(String),
 }
 
+/// How a traced tool came to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    #[default]
+    Itself,
+    Signal,
+    /// The tracer was ended before the tool was, or with it: what came after the beginning is not known.
+    Unseen,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     pub tool: Tool,
+    /// The tracer's process.
+    #[serde(default)]
+    pub pid: u32,
+    #[serde(default)]
+    pub ended: Ended,
     /// Nanoseconds of the monotonic clock.
     pub start: u64,
     pub end: u64,
@@ -187,7 +204,8 @@ impl TraceDir {
         File::options().append(true).create(true).open(self.root.join("log"))?.write_all(&line)
     }
 
-    /// All records in the order in which their processes began, and the number of lines that were none.
+    /// All records in the order in which their processes began, and the number of lines that were none. Of a record
+    /// that was added at the beginning and again at the end the latter counts.
     pub fn records(&self) -> io::Result<(Vec<Record>, usize)> {
         let data = match fs::read(self.root.join("log")) {
             Ok(data) => data,
@@ -202,6 +220,9 @@ impl TraceDir {
                 Err(_) => bad += 1,
             }
         }
+        let done: HashSet<(u32, u64)> =
+            records.iter().filter(|r| r.ended != Ended::Unseen).map(|r| (r.pid, r.start)).collect();
+        records.retain(|r| r.ended != Ended::Unseen || !done.contains(&(r.pid, r.start)));
         records.sort_by_key(|r| (r.start, r.end));
         Ok((records, bad))
     }
@@ -214,6 +235,8 @@ mod tests {
     fn record(start: u64) -> Record {
         Record {
             tool: Tool::Sed,
+            pid: 1,
+            ended: Ended::Itself,
             start,
             end: start + 1,
             argv: vec![Bytes(b"sed".to_vec()), Bytes(b"s/\xff/\\1/".to_vec())],
@@ -243,6 +266,21 @@ mod tests {
         assert_eq!(bad, 1);
         assert_eq!(records.iter().map(|r| r.start).collect::<Vec<_>>(), [3, 7]);
         assert_eq!(records[0].argv[1].0, b"s/\xff/\\1/");
+    }
+
+    #[test]
+    fn what_has_no_end_is_kept_as_such() {
+        let dir = tempfile::tempdir().unwrap();
+        let trace = TraceDir::create(dir.path()).unwrap();
+        let begun = |start| Record { ended: Ended::Unseen, ..record(start) };
+        for record in [begun(1), record(1), begun(2), Record { pid: 2, ..record(2) }] {
+            trace.add(&record).unwrap();
+        }
+        let (records, _) = trace.records().unwrap();
+        assert_eq!(
+            records.iter().map(|r| (r.start, r.ended)).collect::<Vec<_>>(),
+            [(1, Ended::Itself), (2, Ended::Unseen), (2, Ended::Itself)]
+        );
     }
 
     #[test]

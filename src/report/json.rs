@@ -17,13 +17,15 @@ pub fn ebuild_line(out: &mut dyn Write, ebuild: &EbuildReport) -> io::Result<()>
     line(out, ebuild)
 }
 
-/// The last line.
-pub fn summary_line(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+/// The last line: what is said of all.
+pub fn summary_line(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     #[derive(Serialize)]
     struct Line<'a> {
         summary: &'a Summary,
+        #[serde(skip_serializing_if = "<[String]>::is_empty")]
+        remarks: &'a [String],
     }
-    line(out, &Line { summary })
+    line(out, &Line { summary: &report.summary, remarks: &report.remarks })
 }
 
 fn line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {

@@ -14,6 +14,9 @@ pub struct Report {
     pub tool: Tool,
     pub repository: RepositoryInfo,
     pub ebuilds: Vec<EbuildReport>,
+    /// What of the repository was left out, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     pub summary: Summary,
 }
 
@@ -251,6 +254,9 @@ pub struct Finding {
     pub message: String,
     pub cause: Option<Cause>,
     pub evidence: Vec<Evidence>,
+    /// What the cause could not take into account, or why it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     pub suggestion: Option<Suggestion>,
 }
 

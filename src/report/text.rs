@@ -69,6 +69,9 @@ fn finding(out: &mut dyn Write, renderer: &Renderer, group: &Group) -> io::Resul
     for text in rest.collect::<Vec<_>>() {
         head = head.element(Title::HELP.with_name("found").message(text));
     }
+    if let Some(reason) = &finding.reason {
+        head = head.element(Title::NOTE.message(printable(reason)));
+    }
     if !others.is_empty() {
         let names: Vec<_> = others.iter().map(|o| o.cpv.as_str()).collect();
         head = head.element(Title::NOTE.message(format!("the same in {}", names.join(", "))));
