@@ -2,6 +2,7 @@
 
 mod args;
 mod audit;
+mod bounds;
 mod exit;
 mod fix;
 mod progress;

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::model::{EbuildReport, Report, Summary};
+use crate::phase::sandbox::Tier;
 
 /// One document.
 pub fn document(out: &mut dyn Write, report: &Report) -> io::Result<()> {
@@ -18,12 +19,13 @@ pub fn ebuild_line(out: &mut dyn Write, ebuild: &EbuildReport) -> io::Result<()>
 }
 
 /// The last line.
-pub fn summary_line(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+pub fn summary_line(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     #[derive(Serialize)]
     struct Line<'a> {
+        sandbox: Tier,
         summary: &'a Summary,
     }
-    line(out, &Line { summary })
+    line(out, &Line { sandbox: report.sandbox, summary: &report.summary })
 }
 
 fn line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
