@@ -301,6 +301,9 @@ fn judge(outcome: &Outcome, context: &Context, job: &JobDir) -> Result<(), Failu
                 reason => reason.to_owned(),
             };
             let text = format!("{phase} failed: {reason}");
+            if has_file_of(context.options.bounds.limits.file_size, job) {
+                return Err(Failure::too_large(format!("{phase} wrote a file up to its bound (--max-file-size)")));
+            }
             // `unpack` tells by itself that a bound was what it failed of
             if let Ok(what) = untrusted::read_text(&job.ctl().join("too-large"), 4096) {
                 return Err(Failure::too_large(format!("{phase} failed: {what}")));
@@ -332,6 +335,13 @@ fn over(overrun: Overrun) -> &'static str {
         Overrun::TreeFiles => "made more files than allowed (--max-tree-files)",
         Overrun::TreeBytes => "wrote more than allowed (--max-tree-size)",
     }
+}
+
+/// Whether a file of the job is as large as one may be: writing on failed, whatever the phase said of it.
+fn has_file_of(size: u64, job: &JobDir) -> bool {
+    let folders = [job.workdir(), job.temp(), job.home()];
+    let mut items = folders.iter().flat_map(walkdir::WalkDir::new).flatten();
+    items.any(|i| i.file_type().is_file() && i.metadata().is_ok_and(|m| m.len() >= size))
 }
 
 /// The last line of the phase's output that is not our own.

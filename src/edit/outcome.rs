@@ -59,7 +59,7 @@ fn patch_text(path: &std::path::Path) -> Option<Vec<u8>> {
 
 /// The files that a patch names; what they held is not known.
 fn patched(record: &Record) -> Vec<FileOutcome> {
-    let text = record.patch.as_ref().and_then(|p| patch_text(&path(p))).unwrap_or_default();
+    let text = record.patch.as_ref().and_then(|p| patch_text(path(p))).unwrap_or_default();
     let words: Vec<Vec<u8>> = record.argv.iter().map(|w| w.0.clone()).collect();
     let (strip, dir) = patch::options(&words);
     let base = path(&record.cwd).join(dir.unwrap_or_default());

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::prelude;
 use super::sandbox::Sandbox;
 use super::trace::{Tool, TraceDir};
+use crate::tree;
 
 /// The folder of a whole run: what its jobs share. Removed with the value.
 #[derive(Debug)]
@@ -143,28 +144,13 @@ impl JobDir {
 
 impl Drop for JobDir {
     fn drop(&mut self) {
-        if fs::remove_dir_all(&self.root).is_err() {
-            make_writable(&self.root);
-            let _ = fs::remove_dir_all(&self.root);
-        }
+        let _ = tree::remove(&self.root);
     }
 }
 
 impl Drop for RunDir {
     fn drop(&mut self) {
-        if let Ok(true) = fs::exists(self.dir.path()) {
-            make_writable(&self.dir.path().join("jobs"));
-        }
-    }
-}
-
-/// Directories without the write bit can't be emptied.
-fn make_writable(root: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let mut todo = vec![root.to_path_buf()];
-    while let Some(dir) = todo.pop() {
-        let _ = fs::set_permissions(&dir, fs::Permissions::from_mode(0o700));
-        let Ok(items) = fs::read_dir(&dir) else { continue };
-        todo.extend(items.flatten().filter(|i| i.file_type().is_ok_and(|t| t.is_dir())).map(|i| i.path()));
+        // its own removal goes no deeper than a job that is gone
+        let _ = tree::remove(&self.path().join("jobs"));
     }
 }

@@ -151,7 +151,7 @@ pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcom
         (Some(Message::Failed(reason)), _) => End::Broken(reason.clone()),
         (_, Some(death)) => End::Failed(death.message.clone()),
         _ if stopped => End::Stopped,
-        _ if ctl.join("prepared").exists() => End::Done,
+        (Some(Message::Exit(0)), _) if untrusted::open(&ctl.join("prepared")).is_ok() => End::Done,
         (Some(Message::Signal(signal)), _) => End::Failed(format!("the shell was ended by signal {signal}")),
         (Some(Message::Exit(code)), _) => End::Failed(format!("the shell ended with status {code} before its end")),
         (None, _) => End::Broken("the sandbox ended without a word".to_owned()),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, wait};
 
 /// What the processes below this one use together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,23 +66,53 @@ fn ticks(pid: i32, which: std::ops::Range<usize>) -> u64 {
 /// Ends all descendants and takes their statuses, until none is left. As the subreaper, and as the first process of a
 /// namespace, we inherit whatever loses its parent, so none gets away.
 pub fn end_all() {
-    let first = getpid() == Pid::INIT;
+    if getpid() == Pid::INIT {
+        super::sys::kill_all_others();
+    }
+    let own = group_of(getpid().as_raw_pid());
     loop {
-        if first {
-            super::sys::kill_all_others();
+        match reap_all() {
+            Reaped::NoneLeft => return,
+            Reaped::Some => {}
+            Reaped::StillRunning => std::thread::sleep(std::time::Duration::from_micros(300)),
         }
-        for pid in if first { Vec::new() } else { descendants() } {
-            if let Some(pid) = Pid::from_raw(pid) {
-                let _ = kill_process(pid, Signal::KILL);
-            }
+        let running: Vec<i32> = descendants().into_iter().filter(|pid| !is_zombie(*pid)).collect();
+        // a group goes at once, before one of it can make more
+        let groups: HashSet<i32> = running.iter().filter_map(|pid| group_of(*pid)).collect();
+        for group in groups.into_iter().filter(|group| Some(*group) != own).filter_map(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
         }
-        match wait(WaitOptions::NOHANG) {
-            Ok(Some(_)) => {}
-            Ok(None) => std::thread::sleep(std::time::Duration::from_micros(200)),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return,
+        for pid in running.into_iter().filter_map(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::KILL);
         }
     }
+}
+
+enum Reaped {
+    NoneLeft,
+    Some,
+    StillRunning,
+}
+
+fn reap_all() -> Reaped {
+    let mut reaped = Reaped::StillRunning;
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => reaped = Reaped::Some,
+            Ok(None) => return reaped,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return Reaped::NoneLeft,
+        }
+    }
+}
+
+fn group_of(pid: i32) -> Option<i32> {
+    stat(pid)?.get(1).map(|group| *group as i32)
+}
+
+fn is_zombie(pid: i32) -> bool {
+    // a zombie has no memory
+    fs::read_to_string(format!("/proc/{pid}/statm")).is_ok_and(|text| text.starts_with("0 "))
 }
 
 fn all() -> Vec<i32> {

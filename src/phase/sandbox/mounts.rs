@@ -33,6 +33,12 @@ pub fn build(spec: &Spec) -> io::Result<()> {
     }
     root.folder(Path::new("/dev/shm"))?;
     root.memory("/dev/shm", "mode=1777,size=1g")?;
+    // between the job's folders there is nothing to be written, wherever they lie
+    let run = root.at.parent().map(Path::to_owned);
+    if let Some(run) = run.as_deref().filter(|run| run.parent().is_some()) {
+        root.folder(run)?;
+        root.memory(run, "mode=755,size=1m")?;
+    }
     root.top_links()?;
     root.devices()?;
     // what lies further up comes first, so that a tree within a hidden one is there again
@@ -47,6 +53,9 @@ pub fn build(spec: &Spec) -> io::Result<()> {
     }
     root.cover(spec)?;
     root.processes()?;
+    if let Some(run) = run.as_deref().filter(|run| run.parent().is_some()) {
+        set_mount_attributes(&root.inside(run), RDONLY | NOSUID | NODEV, false)?;
+    }
     rustix::process::chdir(&root.at)?;
     rustix::process::pivot_root(".", ".").map_err(|e| told("pivot_root", &root.at, e.into()))?;
     rustix::mount::unmount(".", UnmountFlags::DETACH)?;
@@ -77,11 +86,12 @@ impl Root {
     }
 
     /// A file system in memory.
-    fn memory(&self, path: &str, options: &str) -> io::Result<()> {
+    fn memory(&self, path: impl AsRef<Path>, options: &str) -> io::Result<()> {
+        let path = path.as_ref();
         let options = std::ffi::CString::new(options)?;
         let flags = MountFlags::NOSUID | MountFlags::NODEV;
-        rustix::mount::mount("tmpfs", self.inside(Path::new(path)), "tmpfs", flags, options.as_c_str())
-            .map_err(|e| told("mount", Path::new(path), e.into()))
+        rustix::mount::mount("tmpfs", self.inside(path), "tmpfs", flags, options.as_c_str())
+            .map_err(|e| told("mount", path, e.into()))
     }
 
     /// `/bin` and its like, where they are links.

@@ -1,5 +1,5 @@
 //! Calls that the keeper decides in the `landlock` tier: Landlock does not govern who may change modes, owners and times
-//! of files, nor, before Linux 6.12, to whom signals go.
+//! of files, nor, before Linux 6.12, to whom signals go. It also lets new processes be made, as long as it answers.
 //!
 //! The keeper finds the file itself, looks where it lies, and changes it through its own descriptor: what is looked at is
 //! what is changed, whatever the other threads of the caller do meanwhile.
@@ -59,6 +59,9 @@ impl Guard {
             libc::SYS_chown => self.owner(call.named(None, 0, 0), call, 1, waits),
             #[cfg(target_arch = "x86_64")]
             libc::SYS_lchown => self.owner(call.named(None, 0, libc::AT_SYMLINK_NOFOLLOW as u64), call, 1, waits),
+            libc::SYS_clone => return Answer::GoOn,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_fork | libc::SYS_vfork => return Answer::GoOn,
             libc::SYS_kill => return signal(call.args[0] as i32),
             libc::SYS_rt_sigqueueinfo | libc::SYS_tgkill | libc::SYS_rt_tgsigqueueinfo | libc::SYS_tkill => {
                 return signal((call.args[0] as i32).max(1));

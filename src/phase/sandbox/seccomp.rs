@@ -38,7 +38,7 @@ pub fn filters(tier: Tier) -> io::Result<Filters> {
     }
     // the crate has no such action: the value of another one is changed
     let asking = match asks {
-        true => Some(program(asked(), SeccompAction::Trace(1))?.into_iter().map(ask).collect()),
+        true => Some(program(asked()?, SeccompAction::Trace(1))?.into_iter().map(ask).collect()),
         false => None,
     };
     Ok(Filters { plain, asking })
@@ -84,7 +84,7 @@ fn beyond_the_list() -> BpfProgram {
 }
 
 fn whole(calls: &[libc::c_long]) -> Rules {
-    calls.iter().map(|call| (*call as i64, Vec::new())).collect()
+    calls.iter().map(|call| (*call, Vec::new())).collect()
 }
 
 fn unknown() -> Rules {
@@ -186,7 +186,7 @@ fn forbidden(tier: Tier) -> io::Result<Rules> {
     }
     let mut some = |call: libc::c_long, conditions: Vec<SeccompCondition>| -> io::Result<()> {
         let rule = SeccompRule::new(conditions).map_err(io::Error::other)?;
-        rules.entry(call as i64).or_default().push(rule);
+        rules.entry(call).or_default().push(rule);
         Ok(())
     };
     some(libc::SYS_socketpair, vec![not(0, libc::AF_UNIX as u64)?])?;
@@ -243,11 +243,16 @@ const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWNET,
 ];
 
-/// What Landlock does not govern: modes, owners and times of files, and signals on older kernels.
-fn asked() -> Rules {
+/// What Landlock does not govern: modes, owners and times of files, and signals on older kernels. And new processes: when
+/// the job ends its calls get no answer any more, so that ending one process after the other comes to an end.
+fn asked() -> io::Result<Rules> {
     let mut rules = whole(&ASKED);
+    let process = condition(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(libc::CLONE_THREAD as u64), 0)?;
+    rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![process]).map_err(io::Error::other)?]);
     #[cfg(target_arch = "x86_64")]
     rules.extend(whole(&[
+        libc::SYS_fork,
+        libc::SYS_vfork,
         libc::SYS_chmod,
         libc::SYS_chown,
         libc::SYS_lchown,
@@ -264,7 +269,7 @@ fn asked() -> Rules {
             libc::SYS_rt_tgsigqueueinfo,
         ]));
     }
-    rules
+    Ok(rules)
 }
 
 const ASKED: [libc::c_long; 6] = [
