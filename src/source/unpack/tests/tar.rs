@@ -197,7 +197,7 @@ fn bounds_are_kept() {
         let place = Place::new();
         let error = place.unpack_within("a.tar", &big, &limits).unwrap_err();
         assert!(matches!(error, UnpackError::TooLarge { .. }), "{error:?}");
-        assert!(error.to_string().contains("--max-unpacked-size"), "{error}");
+        assert!(error.to_string().contains("(--max-"), "{error}");
     }
     let place = Place::new();
     place.unpack_within("a.tar", &big, &limits(2001, 2, 1)).unwrap();
