@@ -78,9 +78,14 @@ fn ended(record: &Record) -> CallOutcome {
     }
 }
 
+/// The patch that a record names, wherever it lies; a device or a FIFO has none.
+fn patch_text(path: &std::path::Path) -> Option<Vec<u8>> {
+    crate::tree::untrusted::read(&std::fs::canonicalize(path).ok()?, crate::phase::trace::BLOB_LIMIT).ok()
+}
+
 /// The files that a patch names; what they held is not known.
 fn patched(record: &Record) -> Vec<FileOutcome> {
-    let text = record.patch.as_ref().and_then(|p| std::fs::read(path(p)).ok()).unwrap_or_default();
+    let text = record.patch.as_ref().and_then(|p| patch_text(path(p))).unwrap_or_default();
     let words: Vec<Vec<u8>> = record.argv.iter().map(|w| w.0.clone()).collect();
     let (strip, dir) = patch::options(&words);
     let base = path(&record.cwd).join(dir.unwrap_or_default());
