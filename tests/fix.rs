@@ -175,6 +175,37 @@ fn corrections_are_written_only_when_that_is_asked_for() {
 }
 
 #[test]
+fn a_drifted_pattern_is_put_right_in_its_own_quotes() {
+    for (file, old, new) in [
+        // a version
+        ("v = 1.12.0;", "'s/v = 1\\.7\\.0;/V/'", "'s/v = 1\\.12\\.0;/V/'"),
+        ("get(1.12.0)", "s:1.7.0:${PV}:", "s:1.12.0:${PV}:"),
+        // anchors
+        ("  one two", "'s/^one/ONE/'", "'s/one/ONE/'"),
+        ("one two;", "\"/^one two\\$/d\"", "\"/^one two/d\""),
+        // the dialect of a lone expression, and of one among others
+        ("aaab", "'s/a+b/c/'", "-E 's/a+b/c/'"),
+        ("aaab", "-e s/beta/x/ -e 's/(a)+b/c/'", "-e s/beta/x/ -e 's/\\(a\\)\\+b/c/'"),
+        ("aaab", "-E 's/\\(a\\)\\+b/c/'", "-E 's/(a)+b/c/'"),
+        // line ends
+        ("one two\\r", "'s/two$/TWO/'", "'s/two\\r$/TWO\\r/'"),
+        ("one two\\r", "\"s/ two$//\"", "\"s/ two\\\\r$/\\\\r/\""),
+        // quotes
+        ("it = 'x'", "'s/it = \"x\"/y/'", "'s/it = '\\''x'\\''/y/'"),
+    ] {
+        let lines = |words: &str| {
+            let file = file.replace('\'', "'\\''");
+            format!("\tprintf 'beta\\n{file}\\n' > b.txt || die\n\tsed -i {words} b.txt || die\n")
+        };
+        let wanted = match new == format!("-E {old}") {
+            true => lines(old).replace("\tsed -i", "\tsed -E -i"),
+            false => lines(new),
+        };
+        assert_eq!(fixed(&prepare(&lines(old)), &["--fix", "--unsafe-fixes"]), prepare(&wanted), "{old}");
+    }
+}
+
+#[test]
 fn a_wrong_path_is_put_right_in_the_ebuilds_own_words() {
     for (old, new) in [("sub/a.txt", "a.txt"), ("\"${S}\"/sub/a.txt", "\"${S}\"/a.txt"), ("'./sub/a.txt'", "'a.txt'")] {
         let text = |path: &str| {
@@ -211,4 +242,84 @@ fn the_overlays_thunk_is_edited_where_its_text_is() {
         let edits = ebuild["edits"].as_array().unwrap();
         assert!(edits.iter().all(|e| e["verdict"] == "live"), "{edits:?}");
     }
+}
+
+#[test]
+fn a_loop_that_reads_its_files_from_a_list_goes_with_its_only_call() {
+    let lines = "\twhile IFS= read -r -d '' f; do\n\t\tsed -i 's/gamma/x/' \"${f}\" || die\n\
+                 \tdone < <(find . -name '*.txt' -print0)\n";
+    becomes(lines, "");
+    becomes(&lines.replace("find . -name '*.txt' -print0", "printf 'a.txt\\0' | tee list"), &{
+        lines.replace("find . -name '*.txt' -print0", "printf 'a.txt\\0' | tee list")
+    });
+}
+
+#[test]
+fn an_expression_of_another_file_gets_a_call_of_its_own() {
+    let made = "\tmkdir sub && printf 'one\\ngamma\\n' > sub/b.c || die\n";
+    for (old, new) in [
+        (
+            "\tsed -e 's/beta/b/' \\\n\t\t-e \"s/gam${PV:0:0}ma/x/\" \\\n\t\t-i a.txt || die \"no\" # why\n\t: end\n",
+            "\tsed -e 's/beta/b/' \\\n\t\t-i a.txt || die \"no\" # why\n\tsed -i -e \"s/gam${PV:0:0}ma/x/\" sub/b.c || die\n\
+             \t: end\n",
+        ),
+        (
+            "\tsed -i -E '/(gamma)+/d; s/(beta)+/b/' a.txt\n",
+            "\tsed -i -E 's/(beta)+/b/' a.txt\n\tsed -i -E -e '/(gamma)+/d' sub/b.c\n",
+        ),
+    ] {
+        assert_eq!(
+            fixed(&prepare(&(made.to_owned() + old)), &["--fix", "--unsafe-fixes"]),
+            prepare(&(made.to_owned() + new))
+        );
+    }
+    // in a loop the place behind the call is no place behind all
+    let lines = format!("{made}\tfor x in a; do\n\t\tsed -i -e s/gamma/x/ -e s/beta/b/ a.txt\n\tdone\n");
+    becomes(&lines, &lines);
+}
+
+#[test]
+fn expressions_in_variables_and_files_are_taken_out_or_it_is_said_why_not() {
+    let lines = |gamma: &str| format!("\tlocal x='{gamma}s/beta/b/'\n\tsed -i -e \"${{x}}\" a.txt || die\n");
+    becomes(&lines("s/gamma/x/; "), &lines(""));
+    let said = |lines: &str| {
+        let place = with_foo(&prepare(lines));
+        support::overlay::put(&place.package_dir(FOO).join("files/x.sed"), "s/gamma/x/\ns/beta/b/\n");
+        let done = audited(&place, &["--suggest", "--format", "json"]).exits(0);
+        let suggestion = done.json()["ebuilds"][0]["findings"][0]["suggestion"].clone();
+        assert!(suggestion["replacement"].is_null(), "{suggestion}");
+        suggestion["text"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(
+        said("\tsed -i -f \"${FILESDIR}\"/x.sed a.txt || die\n"),
+        "remove `s/gamma/x/` by hand: it stands in the script file files/x.sed"
+    );
+    assert_eq!(
+        said("\tlocal x=s/gamma/x/\n\tsed -i -e \"${x}\" -e s/beta/b/ a.txt || die\n"),
+        "remove `s/gamma/x/` by hand: nothing else is in the variable that holds it"
+    );
+    // used twice, its value is not this call's alone
+    assert_eq!(
+        said("\tlocal x='s/gamma/x/;s/beta/b/'\n\tsed -i -e \"${x}\" a.txt || die\n\techo \"${x}\"\n"),
+        "remove `s/gamma/x/` by hand: an expansion of the shell makes it"
+    );
+}
+
+#[test]
+fn corrections_that_do_not_go_together_are_written_one_by_one() {
+    let call = |what: &str| format!("\tsed -i -e 's/{what}/b/' a.txt || die\n");
+    // either alone finds its text, the second one finds nothing behind the first
+    let place = with_foo(&prepare(&(call("BETA") + &call("Beta"))));
+    let done = audited(&place, &["--fix", "--unsafe-fixes"]).exits(0);
+    assert!(done.stdout.ends_with("1 fixed, 1 left\n"), "{}", done.stdout);
+    assert_eq!(rest(&place), prepare(&(call("beta") + &call("Beta"))));
+    // those that do are written together
+    let lines = |a: &str, b: &str| call(a) + "\tsed -i -e 's/gamma/x/' a.txt || die\n" + &call(b);
+    let place = with_foo(&prepare(&lines("BETA", "^ALP")));
+    audited(&place, &["--fix", "--unsafe-fixes"]).exits(0);
+    assert_eq!(rest(&place), prepare(&(call("beta") + &call("^ALP"))));
+    let place = with_foo(&prepare(&lines("BETA", "^alpHA")));
+    let done = audited(&place, &["--fix", "--unsafe-fixes"]).exits(0);
+    assert!(done.stdout.ends_with("3 fixed, 0 left\n"), "{}", done.stdout);
+    assert_eq!(rest(&place), prepare(&(call("beta") + &call("^ALPHA"))));
 }

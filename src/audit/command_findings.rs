@@ -40,6 +40,7 @@ fn dead(judged: &Judged, command: &Command) -> Finding {
     );
     finding.cause = command.cause;
     finding.evidence.clone_from(&command.evidence);
+    finding.reason.clone_from(&command.reason);
     finding
 }
 

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use super::edits::{Judged, Scene};
-use crate::edit::cause::{self, Bench, Dead, Event, Explained, Own, Shelf};
+use super::shelves::{Shelves, own};
+use crate::edit::cause::{self, Bench, Dead, Explained, Shelf};
 use crate::edit::outcome::{self, union};
 use crate::edit::sed;
 use crate::edit::sed::argv::{Invocation, PieceKind};
@@ -15,12 +16,9 @@ use crate::edit::sed::run::Sed;
 use crate::edit::sed::script::{Detail, Script};
 use crate::edit::suggest::Ran;
 use crate::escape::show;
-use crate::phase::trace::{Record, State, TargetRecord, Tool};
+use crate::phase::trace::{BLOB_LIMIT, Ended, Record, State, TargetRecord};
 use crate::report::model::{Cause, Command, CommandTarget, EditKind, Verdict};
-use crate::tree::Kind;
-
-/// Bytes of a call's files that are looked at for the cause of a dead command.
-const OWN_LIMIT: usize = 64 << 20;
+use crate::tree::untrusted;
 
 /// A call of a place with its script cut.
 struct Cut<'a> {
@@ -35,7 +33,7 @@ struct Cut<'a> {
 type ScriptFiles = HashMap<Vec<u8>, Vec<u8>>;
 
 /// Fills `commands` of every sed edit, and refines the verdicts of its files and of the whole.
-pub fn judge(edits: &mut [Judged], scene: &Scene, records: &[Record]) {
+pub fn judge(edits: &mut [Judged], scene: &Scene, shelf: &Shelves) {
     // asked once a run: it takes a process to tell that it is GNU's
     static SED: OnceLock<Result<Sed, String>> = OnceLock::new();
     let locate = || Sed::locate(&std::env::var_os("PATH").unwrap_or_default()).map_err(|e| e.to_string());
@@ -51,15 +49,16 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, records: &[Record]) {
             return;
         }
     };
-    let mut shelf = None;
     for judged in edits.iter_mut().filter(|j| j.edit.kind == EditKind::Sed && !j.calls.is_empty()) {
         if matches!(judged.edit.verdict, Verdict::Filter | Verdict::NoOutput | Verdict::NotRun) {
             continue;
         }
         let Some(place) = &judged.place else { continue };
-        let cuts: Vec<Cut> = place.records.iter().filter_map(|r| cut(r, scene)).collect();
+        // of a call that was cut off its files say nothing
+        let records: Vec<&Record> = place.records.iter().filter(|r| r.ended == Ended::Itself).collect();
+        let cuts: Vec<Cut> = records.iter().filter_map(|r| cut(r, scene)).collect();
         let mut merged = Merged::default();
-        if cuts.len() < place.records.len() {
+        if cuts.len() < records.len() {
             merged.reason = Some("a script could not be cut into its commands".to_owned());
         }
         for group in groups(&cuts) {
@@ -68,16 +67,14 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, records: &[Record]) {
         let mut commands = merged.commands();
         let gone = judged.edit.verdict == Verdict::PathGone;
         for command in commands.iter_mut().filter(|c| c.verdict == Verdict::Dead && !gone) {
-            let shelf = shelf.get_or_insert_with(|| self::shelf(scene, records));
-            if let Some(shelf) = shelf {
+            if let Some(shelf) = shelf.get() {
                 explain(command, &cuts, shelf, &bench, scene);
             }
         }
-        if judged.edit.targets.iter().any(|t| t.verdict == Verdict::PathGone) {
-            let shelf = shelf.get_or_insert_with(|| self::shelf(scene, records));
-            if let Some(shelf) = shelf {
-                judged.moved = moved(&cuts, shelf, &bench, scene);
-            }
+        if judged.edit.targets.iter().any(|t| t.verdict == Verdict::PathGone)
+            && let Some(shelf) = shelf.get()
+        {
+            judged.moved = moved(&cuts, shelf, &bench, scene);
         }
         merged.unclosed.retain(|(index, file)| !can_end(*index, file, &commands, &cuts, &bench, scene));
         merged.refine(judged);
@@ -158,8 +155,7 @@ impl Merged {
     fn add(&mut self, group: &[&Cut], scene: &Scene, sed: &Sed) {
         let first = group[0];
         let targets: Vec<&TargetRecord> = group.iter().flat_map(|c| &c.record.targets).collect();
-        let blobs: Vec<Option<PathBuf>> =
-            targets.iter().map(|t| Some(scene.trace.blob_path(t.before.md5()?))).collect();
+        let blobs: Vec<Option<PathBuf>> = targets.iter().map(|t| scene.trace.blob_file(t.before.md5()?)).collect();
         let call = Call {
             invocation: &first.invocation,
             script_files: first.files.clone(),
@@ -170,7 +166,7 @@ impl Merged {
                 .iter()
                 .zip(&blobs)
                 .map(|(target, blob)| sed::call::Target {
-                    before: blob.as_ref().filter(|b| b.exists()).map_or(Content::Missing, |b| Content::File(b)),
+                    before: blob.as_ref().map_or(Content::Missing, |b| Content::File(b)),
                     changed: match (target.before.md5(), target.after.md5()) {
                         (Some(a), Some(b)) => Some(a != b),
                         _ => None,
@@ -273,8 +269,13 @@ fn read_files(cut: &Cut, scene: &Scene) -> HashMap<Vec<u8>, Option<Vec<u8>>> {
         let Detail::File(name) = &command.detail else { continue };
         let path = outcome::path(&cut.record.cwd).join(std::ffi::OsStr::from_bytes(name));
         let path = scene.names.normal(&path);
-        if scene.names.below_work(&path).is_some() || path.starts_with(&scene.filesdir) {
-            found.insert(name.clone(), std::fs::read(&path).ok());
+        let ours = match path.strip_prefix(&scene.filesdir) {
+            // the folder may be reached through links, what lies in it must not lead out
+            Ok(rest) => std::fs::canonicalize(&scene.filesdir).ok().map(|dir| dir.join(rest)),
+            Err(_) => scene.names.below_work(&path).map(|_| path.clone()),
+        };
+        if let Some(path) = ours {
+            found.insert(name.clone(), untrusted::read(&path, BLOB_LIMIT).ok());
         }
     }
     found
@@ -314,50 +315,9 @@ fn explain(command: &mut Command, cuts: &[Cut], shelf: &Shelf, bench: &Bench, sc
         let explained = cause::explain(&dead, shelf, bench);
         command.cause = Some(explained.cause);
         command.evidence = explained.evidence;
+        command.reason = command.reason.take().or(explained.reason);
         return;
     }
-}
-
-/// The files of a call with their contents.
-fn own(record: &Record, scene: &Scene) -> Vec<Own> {
-    let one = |target: &crate::phase::trace::TargetRecord| {
-        let path = outcome::path(&target.path);
-        let content = scene.contents(target.before.md5()?)?;
-        let relative = scene.names.below_work(path).map_or_else(|| path.to_path_buf(), Path::to_path_buf);
-        let pristine = pristine(&relative, scene).filter(|p| *p != content);
-        Some(Own { shown: scene.names.show(path), path: relative, content, pristine })
-    };
-    let mut bytes = 0;
-    let bounded = record.targets.iter().filter_map(one).take_while(|own| {
-        bytes += own.content.len();
-        bytes < OWN_LIMIT
-    });
-    bounded.collect()
-}
-
-fn pristine(path: &PathBuf, scene: &Scene) -> Option<Vec<u8>> {
-    match scene.before?.entries.get(path)?.kind {
-        Kind::File { pack: Some(slot), .. } => scene.pack?.get(slot).ok(),
-        _ => None,
-    }
-}
-
-fn shelf(scene: &Scene, records: &[Record]) -> Option<Shelf> {
-    let md5 = |state: &State| state.md5().map(str::to_owned);
-    let mut events = Vec::new();
-    for record in records.iter().filter(|r| r.tool != Tool::Patch) {
-        for target in &record.targets {
-            let Some(path) = scene.names.below_work(outcome::path(&target.path)) else { continue };
-            events.push(Event {
-                path: path.to_path_buf(),
-                start: record.start,
-                end: record.end,
-                before: md5(&target.before),
-                after: md5(&target.after),
-            });
-        }
-    }
-    Some(Shelf::new(scene.before?, scene.after, scene.pack?, &events, &|m| scene.contents(m)))
 }
 
 /// What a record ran with, its commands laid against those of the edit.

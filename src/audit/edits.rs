@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::commands;
-use crate::edit::cause::{self, Explained};
+use super::shelves::Shelves;
+use super::{commands, perl};
+use crate::edit::cause::{self, Explained, Switches};
 use crate::edit::fate::{self, Known, Later};
 use crate::edit::inventory::Call;
 use crate::edit::outcome::{self, CallOutcome, union};
 use crate::edit::place::Place;
-use crate::edit::site::Sources;
+use crate::edit::site::{Sources, named_as_tool};
 use crate::escape::{escape_path, show};
 use crate::phase::names::Names;
 use crate::phase::notes::Note;
-use crate::phase::trace::{Record, State, Tool, TraceDir};
+use crate::phase::trace::{Ended, Record, State, Tool, TraceDir};
 use crate::report::model::{By, Edit, EditKind, Origin, Target, Verdict};
 use crate::tree::{Kind, Md5, Pack, Slot, Snapshot, hex, unhex};
 
@@ -27,6 +28,8 @@ pub struct Judged {
     pub never: Vec<usize>,
     /// Where the text of files that are gone went.
     pub moved: Option<Explained>,
+    /// Why a dead perl call is dead.
+    pub explained: Option<Explained>,
     /// None for an edit that did not run.
     pub place: Option<Place>,
     pub calls: Vec<CallOutcome>,
@@ -100,7 +103,9 @@ pub fn edits(places: Vec<Place>, notes: &[Note], sources: &mut Sources, scene: &
     for place in places {
         found.push(ran(place, &all, scene));
     }
-    commands::judge(&mut found, scene, &all);
+    let shelves = Shelves::new(scene, &all);
+    commands::judge(&mut found, scene, &shelves);
+    perl::judge(&mut found, scene, &shelves);
     for note in notes.iter().filter(|n| n.kind == "patch-gone") {
         found.extend(patch_gone(note, sources, scene));
     }
@@ -124,7 +129,8 @@ fn ran(place: Place, all: &[Record], scene: &Scene) -> Judged {
     let first = &place.records[0];
     let verdict = union(calls.iter().map(|c| c.verdict));
     let reason = calls.iter().filter(|c| c.verdict == verdict).find_map(|c| c.reason.clone());
-    let exit = place.records.iter().map(|r| r.exit).find(|e| *e != 0).unwrap_or(0);
+    let seen: Vec<i32> = place.records.iter().filter(|r| r.ended != Ended::Unseen).map(|r| r.exit).collect();
+    let exit = seen.iter().copied().find(|e| *e != 0).or(seen.first().copied());
     let cwd = Path::new(std::ffi::OsStr::from_bytes(&first.cwd.0));
     let edit = Edit {
         id: 0,
@@ -134,7 +140,7 @@ fn ran(place: Place, all: &[Record], scene: &Scene) -> Judged {
         by: place.by,
         argv: first.argv.iter().map(|a| show(&a.0)).collect(),
         cwd: scene.names.show(cwd),
-        exit: Some(exit),
+        exit,
         verdict,
         targets,
         commands: Vec::new(),
@@ -142,7 +148,7 @@ fn ran(place: Place, all: &[Record], scene: &Scene) -> Judged {
         variants: vec![0],
         reason: reason.filter(|_| verdict == Verdict::Unknown),
     };
-    Judged { edit, unclosed: Vec::new(), never: Vec::new(), moved: None, place: Some(place), calls }
+    Judged { edit, unclosed: Vec::new(), never: Vec::new(), moved: None, explained: None, place: Some(place), calls }
 }
 
 /// Live files whose edit was undone or replaced later become `overwritten`, and the call with them.
@@ -179,7 +185,9 @@ fn replay(record: &Record, input: &[u8], scene: &Scene) -> Option<Vec<u8>> {
     let sed = crate::phase::job::find_program("sed")?;
     let flags = invocation.flags;
     let bench = cause::Bench::new(&sed, "C.UTF-8").ok()?;
-    bench.whole(&text, flags.extended, invocation.quiet || script.quiet, flags.null_data, input)
+    let quiet = invocation.quiet || script.quiet;
+    let switches = Switches { extended: flags.extended, quiet, null_data: flags.null_data };
+    bench.run(&text, &switches, &[input])?.pop()
 }
 
 /// The files of all calls, each once: its first state, its last, and the best verdict.
@@ -243,7 +251,15 @@ fn patch_gone(note: &Note, sources: &mut Sources, scene: &Scene) -> Option<Judge
         variants: vec![0],
         reason: None,
     };
-    Some(Judged { edit, unclosed: Vec::new(), never: Vec::new(), moved: None, place: None, calls: Vec::new() })
+    Some(Judged {
+        edit,
+        unclosed: Vec::new(),
+        never: Vec::new(),
+        moved: None,
+        explained: None,
+        place: None,
+        calls: Vec::new(),
+    })
 }
 
 /// Edits of the ebuild's text, in functions that the phases may reach, that no call came from.
@@ -264,6 +280,8 @@ fn not_run(found: &mut Vec<Judged>, sources: &Sources) {
                 && c.function.as_ref().is_some_and(|f| reachable.contains(f))
         })
         .filter(|c| c.tool == Some(EditKind::Sed) || c.in_place())
+        // a wrapper that stands for the tool: its calls are those of its callers
+        .filter(|c| !c.tool.zip(c.function.as_deref()).is_some_and(|(tool, f)| named_as_tool(f, tool)))
         .filter(|c| !ran(c))
         .cloned()
         .collect();
@@ -295,6 +313,7 @@ fn not_run(found: &mut Vec<Judged>, sources: &Sources) {
             unclosed: Vec::new(),
             never: Vec::new(),
             moved: None,
+            explained: None,
             place: None,
             calls: Vec::new(),
         });

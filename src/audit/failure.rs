@@ -51,6 +51,11 @@ impl Failure {
         Failure::new(Status::TimedOut, Rule::TimedOut, reason)
     }
 
+    /// The run was ended from outside while `what` went on, which says nothing against the ebuild.
+    pub fn interrupted(what: &str) -> Failure {
+        Failure::timed_out(format!("{what} was interrupted"))
+    }
+
     pub fn too_large(reason: impl Into<String>) -> Failure {
         Failure::new(Status::TooLarge, Rule::TooLarge, reason)
     }

@@ -55,6 +55,7 @@ fn blank(rule: Rule, path: &str, message: String) -> Finding {
         message,
         cause: None,
         evidence: Vec::new(),
+        reason: None,
         suggestion: None,
     }
 }
@@ -102,6 +103,7 @@ fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut V
         if let Some(moved) = &judged.moved {
             finding.cause = Some(moved.cause);
             finding.evidence.clone_from(&moved.evidence);
+            finding.reason.clone_from(&moved.reason);
         }
         found.push(finding);
     }
@@ -146,13 +148,18 @@ fn dead(judged: &Judged, failure: Option<&Failure>) -> Option<Finding> {
     } else if refused && edit.targets.iter().all(|t| t.verdict == Verdict::Dead) {
         (format!("{tool} refused this edit (exit status {})", edit.exit.unwrap_or_default()), Cause::BadScript)
     } else {
-        let cause = whole_cause(edit);
+        let cause = judged.explained.as_ref().map_or_else(|| whole_cause(edit), |e| e.cause);
         let why = command_findings::because(Some(cause));
         (format!("this {tool} changed nothing in {}{why}", files_with(edit, Verdict::Dead)), cause)
     };
     let mut finding = of_edit(rule, edit, message);
     if let Some(command) = edit.commands.iter().find(|c| c.cause == Some(cause)) {
         finding.evidence.clone_from(&command.evidence);
+        finding.reason.clone_from(&command.reason);
+    }
+    if let Some(explained) = judged.explained.as_ref().filter(|e| e.cause == cause) {
+        finding.evidence.clone_from(&explained.evidence);
+        finding.reason.clone_from(&explained.reason);
     }
     finding.cause = Some(cause);
     Some(finding)

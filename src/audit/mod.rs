@@ -11,10 +11,12 @@ mod failure;
 mod findings;
 mod job;
 mod literal_variable;
+mod perl;
 mod report;
 pub mod rules;
+mod shelves;
 pub mod suggest;
 mod variables;
 pub mod verify;
 
-pub use job::{audit, audit_text, metadata};
+pub use job::{audit, audit_text, left_out, metadata, source_metadata};

@@ -7,10 +7,12 @@ use super::commands;
 use super::edits::{Judged, Scene};
 use super::rules::Rule;
 use crate::edit::outcome;
-use crate::edit::suggest::correct::{Drift, Move};
+use crate::edit::suggest::correct::Move;
 use crate::edit::suggest::layout::Layout;
+use crate::edit::suggest::pattern::Drift;
 use crate::edit::suggest::range::Change;
 use crate::edit::suggest::{CallPlan, Plan, Plans};
+use crate::escape::escape_path;
 use crate::report::model::{Applicability, By, Cause, Command, Edit, Finding, Suggestion, Verdict};
 
 /// A place that ran with more scripts than this is not suggested about command by command.
@@ -38,6 +40,8 @@ pub enum FixKind {
     Removal { pointless: bool },
     /// Of the edit that stands on this line, in this file.
     Correction { line: u32, target: Option<String> },
+    /// A command of the edit on this line gets a call of its own, on this file.
+    Split { line: u32, target: String, command: String },
 }
 
 /// What running the ebuild with a fix has shown.
@@ -45,6 +49,8 @@ pub enum FixKind {
 pub enum Trial {
     Untried,
     Right,
+    /// Right by itself, but not together with the others.
+    Apart,
     Wrong,
 }
 
@@ -80,8 +86,9 @@ pub fn suggest(
         let lines = (finding.line.unwrap_or(1), finding.end_line.or(finding.line).unwrap_or(1));
         let replacement = fixes.plans.replacement(fixes.fixes.len(), lines);
         let apart = replacement.as_ref().filter(|r| (r.line, r.end_line) != lines);
+        let kept = finding.command.filter(|_| replacement.is_none()).and_then(|c| fixes.plans.calls[call].kept_by(c));
         finding.suggestion = Some(Suggestion {
-            text: words,
+            text: kept.map_or(words.clone(), |why| format!("{words} by hand: {}", named(&why, scene))),
             line: apart.map(|r| r.line),
             end_line: apart.map(|r| r.end_line),
             replacement: replacement.map(|r| r.text),
@@ -91,6 +98,11 @@ pub fn suggest(
         fixes.fixes.push(Fix { finding: index, kind, state: Trial::Untried });
     }
     Some(fixes)
+}
+
+/// A script file by the name that reports give it.
+fn named(why: &str, scene: &Scene) -> String {
+    why.replace(&format!("{}/", escape_path(&scene.filesdir)), "files/")
 }
 
 fn answered(rule: Rule) -> bool {
@@ -158,6 +170,15 @@ fn answer(
                 return Some(correction(vec![change], Some(to.clone()), format!("edit {to} instead")));
             }
         }
+        Rule::DeadExpression if finding.cause == Some(Cause::WrongFile) => {
+            if let Some(command) = command
+                && let Some((changes, to)) = split(judged, command, plan, &plans.layout, scene)
+            {
+                let text = format!("edit {to} in a call of its own");
+                let kind = FixKind::Split { line: edit.origin.line, target: to, command: command.text.clone() };
+                return Some((Plan::Correction(changes), kind, text));
+            }
+        }
         Rule::DeadSed | Rule::DeadExpression if finding.cause == Some(Cause::OptionOrder) => {
             if let Some(changes) = plan.option_order(&plans.layout.text) {
                 return Some(correction(changes, None, "put the option before the expression".to_owned()));
@@ -166,9 +187,12 @@ fn answer(
         Rule::DeadSed | Rule::DeadExpression if finding.cause == Some(Cause::Drifted) => {
             let dead = edit.commands.iter().filter(|c| c.verdict == Verdict::Dead);
             let meant: Vec<&Command> = dead.filter(|c| command.is_none_or(|one| one.index == c.index)).collect();
-            let changes: Option<Vec<Change>> = meant.iter().map(|c| drifted(c, plan)).collect();
-            if let Some(changes) = changes.filter(|c| !c.is_empty()) {
-                return Some(correction(changes, None, "match the text as it is now".to_owned()));
+            let changes: Option<Vec<(Vec<Change>, Drift)>> = meant.iter().map(|c| drifted(c, plan)).collect();
+            let changes = changes.filter(|c| !c.is_empty()).unwrap_or_default();
+            if let Some((_, drift)) = changes.first() {
+                let text = drift.advice().to_owned();
+                let changes = changes.iter().flat_map(|c| c.0.clone()).collect();
+                return Some(correction(changes, None, text));
             }
         }
         _ => {}
@@ -210,22 +234,42 @@ fn wrong_file(judged: &Judged, plan: &CallPlan, scene: &Scene) -> Option<(Change
     Some((repath(judged, plan, &target.path, &to, scene)?, to))
 }
 
+/// The changes that give a command a call of its own on the one file that its evidence means, and that file.
+fn split(
+    judged: &Judged,
+    command: &Command,
+    plan: &CallPlan,
+    layout: &Layout,
+    scene: &Scene,
+) -> Option<(Vec<Change>, String)> {
+    let paths: BTreeSet<&str> = command.evidence.iter().map(|e| e.path.as_str()).collect();
+    let lone = paths.first().filter(|_| paths.len() == 1).map(|p| (*p).to_owned());
+    let to = lone.or_else(|| judged.edit.targets.iter().find_map(|t| namesake(&t.path, &command.evidence)))?;
+    let [record] = &judged.place.as_ref()?.records[..] else { return None };
+    let cwd = outcome::path(&record.cwd);
+    let changes = plan.split(layout, command.index, &Move { cwd, to: &below_work(cwd, &to, scene)? })?;
+    Some((changes, to))
+}
+
+/// The file `to`, which is relative to WORKDIR, as an absolute path; `cwd` is a folder below WORKDIR.
+fn below_work(cwd: &Path, to: &str, scene: &Scene) -> Option<PathBuf> {
+    let depth = scene.names.below_work(cwd)?.components().count();
+    Some(cwd.ancestors().nth(depth)?.join(to))
+}
+
 /// The word that names the file `from` made to name `to`; both relative to WORKDIR.
 fn repath(judged: &Judged, plan: &CallPlan, from: &str, to: &str, scene: &Scene) -> Option<Change> {
     plan.only()?;
     let [record] = &judged.place.as_ref()?.records[..] else { return None };
     let target = record.targets.iter().find(|t| scene.names.show(outcome::path(&t.path)) == from)?;
     let cwd = outcome::path(&record.cwd);
-    let below = scene.names.below_work(cwd)?;
-    let depth = below.components().count();
-    let work: PathBuf = cwd.ancestors().nth(depth).map(Path::to_path_buf)?;
-    plan.path(target.arg, &Move { cwd, to: &work.join(to) })
+    plan.path(target.arg, &Move { cwd, to: &below_work(cwd, to, scene)? })
 }
 
-fn drifted(command: &Command, plan: &CallPlan) -> Option<Change> {
+fn drifted(command: &Command, plan: &CallPlan) -> Option<(Vec<Change>, Drift)> {
     let evidence = command.evidence.first().filter(|_| command.cause == Some(Cause::Drifted))?;
     let drift = Drift::of(evidence.note.as_deref()?)?;
-    plan.pattern(command.index, evidence.text.as_deref()?, drift)
+    Some((plan.pattern(command.index, evidence.text.as_deref()?, drift)?, drift))
 }
 
 /// Whether one of these eclasses puts a src_prepare of its own in the place of one that goes.

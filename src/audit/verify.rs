@@ -4,10 +4,12 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use super::command_findings::because;
 use super::context::Context;
 use super::job::audit_text;
 use super::suggest::{Fix, FixKind, Fixes, Trial};
 use crate::gentoo::repository::EbuildFile;
+use crate::phase::runner;
 use crate::report::model::{Applicability, EbuildReport, Finding, Status, Verdict};
 
 /// Tries all fixes, and says in the report's suggestions which are right. One that proved wrong is suggested no more.
@@ -37,7 +39,8 @@ impl Trier<'_> {
         let script = self.lay_out(&text).ok()?;
         let (report, _) = audit_text(self.context, self.ebuild, &script);
         let _ = fs::remove_file(&script);
-        Some((report, done))
+        // a run that was ended from outside says nothing of the text
+        (!runner::interrupted()).then_some((report, done))
     }
 
     fn lay_out(&mut self, text: &[u8]) -> io::Result<PathBuf> {
@@ -77,18 +80,69 @@ fn removals(trier: &mut Trier, report: &EbuildReport, fixes: &mut Fixes) {
     }
 }
 
-/// Each correction by itself.
+/// All corrections together with the removals, as they are written, and one by one where that is not what it must be.
 fn corrections(trier: &mut Trier, report: &EbuildReport, fixes: &mut Fixes) {
-    for one in 0..fixes.fixes.len() {
-        let FixKind::Correction { line, target } = fixes.fixes[one].kind.clone() else { continue };
-        let Some((new, done)) = trier.run(fixes, &[one]) else { continue };
-        if !done.contains(&one) {
+    let is_removal = |fix: &Fix| matches!(fix.kind, FixKind::Removal { .. });
+    let all: Vec<usize> = (0..fixes.fixes.len()).filter(|i| !is_removal(&fixes.fixes[*i])).collect();
+    let mut right: Vec<usize> = (0..fixes.fixes.len())
+        .filter(|i| is_removal(&fixes.fixes[*i]) && fixes.fixes[*i].state == Trial::Right)
+        .collect();
+    if all.len() > 1 && is_right(trier, report, fixes, &[&right[..], &all].concat()) == Some(true) {
+        all.iter().for_each(|i| fixes.fixes[*i].state = Trial::Right);
+        return;
+    }
+    for one in all {
+        let mut with = is_right(trier, report, fixes, &[&right[..], &[one]].concat());
+        if with == Some(true) {
+            right.push(one);
+            fixes.fixes[one].state = Trial::Right;
             continue;
         }
-        let command = report.findings[fixes.fixes[one].finding].command;
-        let right = lives(&new, line, command) && nothing_else(report, &new, line, target.as_deref());
-        fixes.fixes[one].state = if right { Trial::Right } else { Trial::Wrong };
+        if !right.is_empty() {
+            with = is_right(trier, report, fixes, &[one]);
+        }
+        fixes.fixes[one].state = match with {
+            Some(true) => Trial::Apart,
+            Some(false) => Trial::Wrong,
+            None => Trial::Untried,
+        };
     }
+}
+
+/// Whether the ebuild with these fixes does all that they are for and nothing else. None where they can't be carried out
+/// together.
+fn is_right(trier: &mut Trier, report: &EbuildReport, fixes: &Fixes, chosen: &[usize]) -> Option<bool> {
+    let (new, done) = trier.run(fixes, chosen)?;
+    chosen.iter().all(|i| done.contains(i)).then_some(())?;
+    let (mut lines, mut targets) = (Vec::new(), Vec::new());
+    for one in chosen {
+        let finding = &report.findings[fixes.fixes[*one].finding];
+        // what goes from a call before the command moves it to the front
+        let goes = |i: &&usize| {
+            let other = &report.findings[fixes.fixes[**i].finding];
+            let takes = matches!(fixes.fixes[**i].kind, FixKind::Removal { .. } | FixKind::Split { .. });
+            takes && other.edit == finding.edit && other.command < finding.command
+        };
+        let command = finding.command.map(|c| c - chosen.iter().filter(goes).count().min(c));
+        let does = match &fixes.fixes[*one].kind {
+            FixKind::Removal { .. } => true,
+            FixKind::Correction { line, target } => {
+                let line = fixes.plans.line_after(chosen, *line);
+                lines.push(line);
+                targets.extend(target.clone());
+                lives(&new, line, command)
+            }
+            FixKind::Split { line, target, command } => {
+                lines.push(fixes.plans.line_after(chosen, *line));
+                targets.push(target.clone());
+                lives_in(&new, target, command)
+            }
+        };
+        if !does {
+            return Some(false);
+        }
+    }
+    Some(nothing_else(report, &new, &lines, &targets))
 }
 
 /// Whether the edit on `line` (its command) does something now.
@@ -99,19 +153,32 @@ fn lives(new: &EbuildReport, line: u32, command: Option<usize>) -> bool {
     })
 }
 
+/// Whether a command does something to a file now.
+fn lives_in(new: &EbuildReport, target: &str, command: &str) -> bool {
+    new.edits.iter().any(|edit| {
+        edit.targets.iter().any(|t| t.path == target && t.verdict == Verdict::Live)
+            && edit.commands.iter().any(|c| c.text == command && c.verdict == Verdict::Live)
+    })
+}
+
 /// Whether no other file and no other edit fares otherwise than before.
-fn nothing_else(old: &EbuildReport, new: &EbuildReport, line: u32, target: Option<&str>) -> bool {
+fn nothing_else(old: &EbuildReport, new: &EbuildReport, lines: &[u32], targets: &[String]) -> bool {
     if old.status != Status::Audited {
         // what came behind the failure could not be seen before
         return true;
     }
-    let own = new.edits.iter().filter(|e| e.origin.line == line).flat_map(|e| &e.targets);
-    let own: Vec<&str> = own.map(|t| t.path.as_str()).chain(target).collect();
+    let own = new.edits.iter().filter(|e| lines.contains(&e.origin.line)).flat_map(|e| &e.targets);
+    let own: Vec<&str> = own.map(|t| t.path.as_str()).chain(targets.iter().map(String::as_str)).collect();
     let state = |report: &EbuildReport| -> Vec<(String, Option<String>)> {
         let others = report.changed.iter().filter(|c| !own.contains(&c.path.as_str()));
         others.map(|c| (c.path.clone(), c.after.clone())).collect()
     };
-    let key = |f: &Finding| (f.rule, f.command, f.target.clone(), f.message.clone());
+    // by its text, as a command's number may be another now, and without the cause: what one edit lives on may have
+    // explained another
+    let key = |f: &Finding| {
+        let what = f.message.strip_suffix(because(f.cause)).unwrap_or(&f.message);
+        (f.rule, f.target.clone(), what.to_owned())
+    };
     let known: Vec<_> = old.findings.iter().map(key).collect();
     new.status == Status::Audited && state(old) == state(new) && new.findings.iter().all(|f| known.contains(&key(f)))
 }
@@ -122,7 +189,7 @@ fn tell(fix: &Fix, findings: &mut [Finding]) {
     match fix.state {
         Trial::Untried => {}
         Trial::Wrong => finding.suggestion = None,
-        Trial::Right => {
+        Trial::Right | Trial::Apart => {
             if let Some(suggestion) = &mut finding.suggestion {
                 suggestion.verified = true;
                 if fix.kind == (FixKind::Removal { pointless: true }) {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use rayon::prelude::*;
@@ -21,14 +20,15 @@ use crate::gentoo::md5_cache::Md5Cache;
 use crate::gentoo::mirrors::Mirrors;
 use crate::gentoo::profile::{Profile, UseChange};
 use crate::gentoo::repo_config::RepoConfig;
-use crate::gentoo::repository::EbuildFile;
+use crate::gentoo::repository::{EbuildFile, Problem};
 use crate::gentoo::targets::Targets;
 use crate::phase::job::RunDir;
-use crate::phase::runner::{self, Bounds};
+use crate::phase::runner;
+use crate::phase::sandbox::Sandbox;
 use crate::report::model::{EbuildReport, Level, Report, RepositoryInfo, SCHEMA, Status, Summary, Tool};
 use crate::report::{json, printable, text};
-use crate::source::unpack::Limits;
 use crate::source::{DistfileStore, FetchOptions, Fetcher};
+use crate::tree::Most;
 
 /// Audits and prints; the exit status of the contract.
 pub fn run(args: AuditArgs) -> Result<u8> {
@@ -44,8 +44,9 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let options = options(&args, &cwd)?;
     let program = std::env::current_exe().context("can't find this program's own file")?;
     let parent = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
-    let run = RunDir::create(&parent, &program)
+    let mut run = RunDir::create(&parent, &program)
         .with_context(|| format!("can't make a work directory in {}", parent.display()))?;
+    run.sandbox = Sandbox::choose(args.bounds.sandbox(), &run)?;
     let resolved = targets.resolve(&set, &|ebuild| slot(&set, ebuild))?;
     for problem in &resolved.problems {
         eprintln!("ebaudit: {}: {}", problem.path.display(), printable(&problem.message));
@@ -62,17 +63,24 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     }
     let context = Context { set, config, profile, mirrors, store, progress, run, options };
     runner::interruptible()?;
+    let root = context.set.repository.location.clone();
+    let below = |p: &Problem| crate::escape::escape_path(p.path.strip_prefix(&root).unwrap_or(&p.path));
+    let problem = |p: &Problem| format!("{}: {}", below(p), p.message);
+    let remarks: Vec<String> = resolved.problems.iter().map(problem).collect();
     let ebuilds = filtered(&args, &context, resolved.ebuilds);
     bars.expect(ebuilds.len());
-    let (report, fixed) = audit_all(&args, &context, &ebuilds, &bars)?;
+    let (report, fixed) = audit_all(&args, &context, &ebuilds, remarks, &bars)?;
     print(&args, &report, &fixed)?;
     Ok(status(&args, &report))
 }
 
 fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositorySet) -> Result<DistfileStore> {
     let distdir = args.distdir.as_ref().map_or_else(|| config.distdir(), |d| cwd.join(d));
-    if args.distdir.is_some() && !distdir.is_dir() {
-        bail!("--distdir {}: there is no such directory", distdir.display());
+    if args.distdir.is_some() {
+        let kind = std::fs::metadata(&distdir).with_context(|| format!("--distdir {}", distdir.display()))?;
+        if !kind.is_dir() {
+            bail!("--distdir {}: it is no directory", distdir.display());
+        }
     }
     let fetcher = (!args.offline).then(|| Fetcher::new(FetchOptions::default()));
     let mut store = DistfileStore::new(distdir, cache_dir(args, cwd).join("distfiles"), fetcher);
@@ -106,12 +114,12 @@ fn options(args: &AuditArgs, cwd: &Path) -> Result<Options> {
     }
     Ok(Options {
         use_changes,
-        bounds: Bounds { time: Duration::from_secs(args.timeout), output: Options::OUTPUT },
-        limits: Limits { max_bytes: args.max_unpacked_size, ..Limits::default() },
+        bounds: args.bounds.of_phases(),
+        limits: args.bounds.of_archives(),
         allow_unverified: args.allow_unverified,
         sources,
         eclass_edits: args.eclass_edits,
-        max_entries: Options::ENTRIES,
+        most: Most { entries: args.bounds.max_tree_files as usize, depth: args.bounds.max_depth },
     })
 }
 
@@ -134,10 +142,15 @@ fn filtered(args: &AuditArgs, context: &Context, ebuilds: Vec<EbuildFile>) -> Ve
         Candidate { live: candidate.live || live, ..candidate }
     };
     let candidates: Vec<Candidate> = ebuilds
-        .into_par_iter()
+        .par_iter()
+        .cloned()
         .map(candidate)
         .filter(|c| (!args.keyworded || c.keyworded) && (args.live == c.live || !(args.live || args.latest)))
         .collect();
+    // what was not asked for an interruption is no reason to drop an ebuild
+    if runner::interrupted() {
+        return ebuilds;
+    }
     let candidates = if args.latest { filters::latest(candidates) } else { candidates };
     candidates.into_iter().map(|c| c.ebuild).collect()
 }
@@ -146,6 +159,7 @@ fn audit_all(
     args: &AuditArgs,
     context: &Context,
     ebuilds: &[EbuildFile],
+    remarks: Vec<String>,
     bars: &progress::Bars,
 ) -> Result<(Report, Vec<Fixed>)> {
     let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), |n| n.get());
@@ -154,10 +168,12 @@ fn audit_all(
     let (reports, fixed): (Vec<EbuildReport>, Vec<Fixed>) = pool.install(|| {
         ebuilds
             .par_iter()
-            .filter(|_| !runner::interrupted())
             .map(|ebuild| {
                 bars.message(&ebuild.cpv.to_string());
-                let (report, fixed) = fix::audit(args, context, ebuild);
+                let (report, fixed) = match runner::interrupted() {
+                    false => fix::audit(args, context, ebuild),
+                    true => (audit::left_out(context, ebuild, "interrupted before it was begun"), Fixed::default()),
+                };
                 bars.done();
                 if args.format == Format::Jsonl {
                     let mut sink = lines.lock().unwrap_or_else(|e| e.into_inner());
@@ -170,16 +186,16 @@ fn audit_all(
     });
     bars.clear();
     let mut sink = lines.into_inner().unwrap_or_else(|e| e.into_inner());
-    let report = assemble(context, reports);
+    let report = assemble(context, reports, remarks);
     if args.format == Format::Jsonl {
-        let done = json::summary_line(&mut *sink.out, &report.summary);
+        let done = json::summary_line(&mut *sink.out, &report);
         sink.note(done);
         sink.close(args)?;
     }
     Ok((report, fixed))
 }
 
-fn assemble(context: &Context, ebuilds: Vec<EbuildReport>) -> Report {
+fn assemble(context: &Context, ebuilds: Vec<EbuildReport>, remarks: Vec<String>) -> Report {
     let mut summary = Summary { ebuilds: ebuilds.len(), ..Summary::default() };
     for ebuild in &ebuilds {
         match ebuild.status {
@@ -204,9 +220,22 @@ fn assemble(context: &Context, ebuilds: Vec<EbuildReport>) -> Report {
             name: repository.name.clone(),
             location: crate::escape::escape_path(&repository.location),
         },
+        sandbox: context.run.sandbox.tier(),
         ebuilds,
+        remarks,
         summary,
     }
+}
+
+/// What a link leads to, there or not, so that a new file takes its place and the link stays.
+fn through_links(path: &Path) -> PathBuf {
+    let mut path = path.to_path_buf();
+    // as many links as the kernel follows
+    for _ in 0..40 {
+        let Ok(to) = std::fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new(".")).join(to);
+    }
+    path
 }
 
 /// Where the report goes: standard output, or a new file that takes its name at the end.
@@ -238,6 +267,7 @@ impl Sink {
                 .with_context(|| format!("-o {}: can't write there", path.display()))?;
             return Ok(Sink { out: Box::new(file), fresh: None, failed: None });
         }
+        let path = through_links(path);
         let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let file = tempfile::NamedTempFile::new_in(dir)
             .with_context(|| format!("-o {}: can't write there", path.display()))?;
@@ -256,7 +286,7 @@ impl Sink {
         if let (Some(fresh), Some(path)) = (self.fresh, &args.output) {
             use std::os::unix::fs::PermissionsExt;
             let _ = std::fs::set_permissions(&fresh, std::fs::Permissions::from_mode(0o644));
-            fresh.persist(path).with_context(|| format!("-o {}", path.display()))?;
+            fresh.persist(through_links(path)).with_context(|| format!("-o {}", path.display()))?;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use crate::audit::suggest::{FixKind, Fixes, Trial};
 use crate::audit::{audit_text, verify};
 use crate::escape::escape_path;
 use crate::gentoo::repository::EbuildFile;
+use crate::phase::runner;
 use crate::report::model::{EbuildReport, Level};
 use crate::report::printable;
 use crate::tree::unified;
@@ -30,7 +31,8 @@ pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (Ebuil
     let Some(mut fixes) = fixes.filter(|_| args.fix || args.suggest) else { return (report, fixed) };
     verify::verify(context, ebuild, &mut report, &mut fixes);
     let chosen = chosen(args, &fixes);
-    if !args.fix || chosen.is_empty() {
+    // what could not be tried for an interruption is not written
+    if !args.fix || chosen.is_empty() || runner::interrupted() {
         return (report, fixed);
     }
     let shown = escape_path(&ebuild.relative());
@@ -50,7 +52,7 @@ pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (Ebuil
 /// The fixes that are to be written.
 fn chosen(args: &AuditArgs, fixes: &Fixes) -> Vec<usize> {
     let wanted = |i: &usize| match (&fixes.fixes[*i].kind, fixes.fixes[*i].state) {
-        (_, Trial::Wrong) => false,
+        (_, Trial::Wrong | Trial::Apart) => false,
         (FixKind::Removal { pointless: true }, Trial::Right) => true,
         _ => args.unsafe_fixes,
     };

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::patch;
 use super::sed::argv::Invocation;
-use crate::phase::trace::{Bytes, Record, State, Stream, Tool};
+use crate::phase::trace::{Bytes, Ended, Record, State, Stream, Tool};
 use crate::report::model::Verdict;
 
 /// What a call did to one file.
@@ -44,6 +44,32 @@ pub fn invocation(record: &Record) -> Option<Invocation> {
 }
 
 pub fn call(record: &Record) -> CallOutcome {
+    match record.ended {
+        Ended::Itself => ended(record),
+        Ended::Signal => stopped(record, format!("{} was ended by a signal", record.tool.name())),
+        Ended::Unseen => {
+            let reason = format!("a signal or the end of the phase came before the end of {}", record.tool.name());
+            stopped(record, reason)
+        }
+    }
+}
+
+/// A call that did not come to its own end: what it changed it did, of the rest nothing is known.
+fn stopped(record: &Record, reason: String) -> CallOutcome {
+    let mut outcome = CallOutcome { files: files(record), ..CallOutcome::unknown(&reason) };
+    for file in &mut outcome.files {
+        match (file.before.md5(), file.after.md5()) {
+            (Some(a), Some(b)) if a != b && record.ended == Ended::Signal => file.verdict = Verdict::Live,
+            _ => {}
+        }
+    }
+    if outcome.files.iter().any(|f| f.verdict == Verdict::Live) {
+        (outcome.verdict, outcome.reason) = (Verdict::Live, None);
+    }
+    outcome
+}
+
+fn ended(record: &Record) -> CallOutcome {
     match record.tool {
         Tool::Sed => sed(record),
         Tool::Perl => in_place(record),
@@ -52,9 +78,14 @@ pub fn call(record: &Record) -> CallOutcome {
     }
 }
 
+/// The patch that a record names, wherever it lies; a device or a FIFO has none.
+fn patch_text(path: &std::path::Path) -> Option<Vec<u8>> {
+    crate::tree::untrusted::read(&std::fs::canonicalize(path).ok()?, crate::phase::trace::BLOB_LIMIT).ok()
+}
+
 /// The files that a patch names; what they held is not known.
 fn patched(record: &Record) -> Vec<FileOutcome> {
-    let text = record.patch.as_ref().and_then(|p| std::fs::read(path(p)).ok()).unwrap_or_default();
+    let text = record.patch.as_ref().and_then(|p| patch_text(path(p))).unwrap_or_default();
     let words: Vec<Vec<u8>> = record.argv.iter().map(|w| w.0.clone()).collect();
     let (strip, dir) = patch::options(&words);
     let base = path(&record.cwd).join(dir.unwrap_or_default());

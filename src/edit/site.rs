@@ -66,7 +66,8 @@ impl Sources {
         if let Some(source) = self.eclasses.get(file) {
             return Some(Rc::clone(source));
         }
-        let dir = self.eclass_dirs.iter().find(|d| file.starts_with(d))?;
+        let climbs = file.components().any(|c| c == std::path::Component::ParentDir);
+        let dir = self.eclass_dirs.iter().find(|d| !climbs && file.starts_with(d))?;
         let text = String::from_utf8_lossy(&std::fs::read(file).ok()?).into_owned();
         let origin = Path::new("eclass").join(file.strip_prefix(dir).ok()?).to_string_lossy().into_owned();
         let source = Rc::new(Source { origin, by: By::Eclass, inventory: Inventory::read(&text) });
@@ -111,7 +112,7 @@ impl Sources {
     /// `nonfatal`, a wrapper of the ebuild) is passed by. Where no frame has one (the command's name came out of a
     /// variable or `eval`), the innermost frame of the ebuild or an eclass.
     pub fn site(&mut self, frames: &[Frame], tool: EditKind, argv: &[Bytes]) -> Option<Site> {
-        let mut fallback = None;
+        let (mut own, mut fallback) = (None, None);
         let prelude = self.prelude.clone();
         for frame in frames.iter().filter(|f| !f.file.starts_with(&prelude)) {
             let Some(source) = self.source(&frame.file) else { continue };
@@ -129,14 +130,29 @@ impl Sources {
                 }
             });
             if let Some(index) = found {
-                return Some(site(source, frame, Some(index)));
+                // a function of the tool's own name stands for it: what called that is the edit
+                if !named_as_tool(&frame.function, tool) {
+                    return Some(site(source, frame, Some(index)));
+                }
+                own.get_or_insert_with(|| site(source.clone(), frame, Some(index)));
+                continue;
             }
             if fallback.is_none() {
                 let call = smallest(&source.inventory, |c| at(c) && here(c));
                 fallback = Some(site(source, frame, call));
             }
         }
-        fallback
+        own.or(fallback)
+    }
+}
+
+/// Whether a function has the name of the tool, so that its callers read as calls of the tool.
+pub fn named_as_tool(function: &str, tool: EditKind) -> bool {
+    let name = function.rsplit('/').next().unwrap_or_default();
+    match tool {
+        EditKind::Sed => matches!(name, "sed" | "gsed"),
+        EditKind::Perl => name == "perl",
+        _ => false,
     }
 }
 
@@ -188,6 +204,16 @@ src_prepare() {
             function: (*function).to_owned(),
         };
         lines.iter().map(frame).collect()
+    }
+
+    #[test]
+    fn a_function_named_sed_is_passed_by() {
+        let text = "sed() { command sed \"$@\"; }\nsrc_prepare() {\n\tsed -i s/a/b/ f\n\t${x} s/a/b/ f\n}\n";
+        let path = Path::new("/r/a/b/b-1.ebuild");
+        let mut sources = Sources::new(path, "a/b/b-1.ebuild", text, vec![], "/p".into());
+        let mut line = |stack: &[(u32, &str)]| sources.site(&frames(stack), EditKind::Sed, &[]).unwrap().origin.line;
+        assert_eq!(line(&[(1, "sed"), (3, "src_prepare")]), 3);
+        assert_eq!(line(&[(1, "sed"), (4, "src_prepare")]), 1, "nothing there reads as a sed");
     }
 
     #[test]

@@ -10,6 +10,7 @@ macro_rules! files {
 
 const FILES: &[(&str, &str)] = files![
     "main.bash",
+    "trap.bash",
     "output.bash",
     "query.bash",
     "version.bash",

@@ -3,6 +3,7 @@
 //! Records are lines of JSON in `log`; contents lie beside it in `blobs`, named by their md5. The ebuild's own
 //! processes could write there, too: what is read is data about that ebuild alone and is checked as such.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -10,9 +11,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::escape::{escape, unescape};
+use crate::tree::untrusted;
 
 /// Bytes; contents of larger files are known by their md5 only.
 pub const BLOB_LIMIT: u64 = 64 << 20;
+
+/// Bytes of all records together; more is no trace of ours.
+const LOG_LIMIT: u64 = 1 << 30;
 
 /// Bytes that are stored as text without loss.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -112,9 +117,25 @@ pub enum Starter {
     Source(String),
 }
 
+/// How a traced tool came to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    #[default]
+    Itself,
+    Signal,
+    /// The tracer was ended before the tool was, or with it: what came after the beginning is not known.
+    Unseen,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     pub tool: Tool,
+    /// The tracer's process.
+    #[serde(default)]
+    pub pid: u32,
+    #[serde(default)]
+    pub ended: Ended,
     /// Nanoseconds of the monotonic clock.
     pub start: u64,
     pub end: u64,
@@ -171,13 +192,20 @@ impl TraceDir {
         Ok(md5)
     }
 
-    pub fn blob_path(&self, md5: &str) -> PathBuf {
+    /// The file with the contents of this md5, if it is there and leads nowhere else.
+    pub fn blob_file(&self, md5: &str) -> Option<PathBuf> {
+        let path = Some(self.blob_path(md5)).filter(|_| md5.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        untrusted::open(&path).ok().map(|_| path)
+    }
+
+    fn blob_path(&self, md5: &str) -> PathBuf {
         self.root.join("blobs").join(md5)
     }
 
     /// Contents by md5; none where they were too large or nobody kept them.
     pub fn blob(&self, md5: &str) -> Option<Vec<u8>> {
-        md5.bytes().all(|b| b.is_ascii_hexdigit()).then(|| fs::read(self.blob_path(md5)).ok()).flatten()
+        let named = md5.bytes().all(|b| b.is_ascii_hexdigit());
+        named.then(|| untrusted::read(&self.blob_path(md5), BLOB_LIMIT).ok()).flatten()
     }
 
     /// Adds a record: one write to a file open for appending, so that processes do not mix.
@@ -187,9 +215,10 @@ impl TraceDir {
         File::options().append(true).create(true).open(self.root.join("log"))?.write_all(&line)
     }
 
-    /// All records in the order in which their processes began, and the number of lines that were none.
+    /// All records in the order in which their processes began, and the number of lines that were none. Of a record
+    /// that was added at the beginning and again at the end the latter counts.
     pub fn records(&self) -> io::Result<(Vec<Record>, usize)> {
-        let data = match fs::read(self.root.join("log")) {
+        let data = match untrusted::read(&self.root.join("log"), LOG_LIMIT) {
             Ok(data) => data,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
             Err(error) => return Err(error),
@@ -202,6 +231,9 @@ impl TraceDir {
                 Err(_) => bad += 1,
             }
         }
+        let done: HashSet<(u32, u64)> =
+            records.iter().filter(|r| r.ended != Ended::Unseen).map(|r| (r.pid, r.start)).collect();
+        records.retain(|r| r.ended != Ended::Unseen || !done.contains(&(r.pid, r.start)));
         records.sort_by_key(|r| (r.start, r.end));
         Ok((records, bad))
     }
@@ -214,6 +246,8 @@ mod tests {
     fn record(start: u64) -> Record {
         Record {
             tool: Tool::Sed,
+            pid: 1,
+            ended: Ended::Itself,
             start,
             end: start + 1,
             argv: vec![Bytes(b"sed".to_vec()), Bytes(b"s/\xff/\\1/".to_vec())],
@@ -243,6 +277,21 @@ mod tests {
         assert_eq!(bad, 1);
         assert_eq!(records.iter().map(|r| r.start).collect::<Vec<_>>(), [3, 7]);
         assert_eq!(records[0].argv[1].0, b"s/\xff/\\1/");
+    }
+
+    #[test]
+    fn what_has_no_end_is_kept_as_such() {
+        let dir = tempfile::tempdir().unwrap();
+        let trace = TraceDir::create(dir.path()).unwrap();
+        let begun = |start| Record { ended: Ended::Unseen, ..record(start) };
+        for record in [begun(1), record(1), begun(2), Record { pid: 2, ..record(2) }] {
+            trace.add(&record).unwrap();
+        }
+        let (records, _) = trace.records().unwrap();
+        assert_eq!(
+            records.iter().map(|r| (r.start, r.ended)).collect::<Vec<_>>(),
+            [(1, Ended::Itself), (2, Ended::Unseen), (2, Ended::Itself)]
+        );
     }
 
     #[test]

@@ -125,14 +125,26 @@ impl Words<'_, '_> {
         }
         if let Some(record) = over {
             let cpv = universe.instances[record].cpv();
-            for broken in self.state.broken(universe, record) {
-                let atom = &broken.atom;
-                let what = if atom.is_built() { "bound" } else if pins(atom) { "pinned" } else { "held" };
-                let reason = match atom.is_blocker() {
-                    true => format!("{cpv} blocks {} ({})", atom.as_str().trim_start_matches('!'), broken.kind.name()),
-                    false => format!("{what} to {} by {cpv} {} {atom}", self.was(atom), broken.kind.name()),
+            let mut broken: Vec<(Atom, Vec<&str>)> = Vec::new();
+            for one in self.state.broken(universe, record) {
+                match broken.iter_mut().find(|(atom, _)| *atom == one.atom) {
+                    Some((_, kinds)) => kinds.push(one.kind.name()),
+                    None => broken.push((one.atom, vec![one.kind.name()])),
+                }
+            }
+            for (atom, kinds) in broken {
+                let what = if atom.is_built() {
+                    "bound"
+                } else if pins(&atom) {
+                    "pinned"
+                } else {
+                    "held"
                 };
-                out.push(reason);
+                let kinds = kinds.join(", ");
+                out.push(match atom.is_blocker() {
+                    true => format!("{cpv} blocks {} ({kinds})", atom.as_str().trim_start_matches('!')),
+                    false => format!("{what} to {} by {cpv} {kinds} {atom}", self.was(&atom)),
+                });
             }
             for fate in &self.solution.fates {
                 let Fate::Merged { id: blocker, .. } = fate else { continue };
@@ -148,12 +160,23 @@ impl Words<'_, '_> {
             }
         }
         let today = State::today();
+        let replaced = |before: &Id| {
+            let over = |fate: &Fate| matches!(fate, Fate::Merged { over: Some(over), .. } if over == before);
+            self.solution.fates.iter().any(over)
+        };
+        let mut needs: Vec<(Id, &Atom, Vec<&str>)> = Vec::new();
         for (holder, kind, atom) in self.needed.get(&id).into_iter().flatten() {
             let before = today.satisfiers(universe, *holder, atom);
-            let gone = |&before: &Id| self.solution.fates.iter().any(|fate| matches!(fate, Fate::Merged { over: Some(over), .. } if *over == before));
-            if *holder != id && (before.is_empty() || out.is_empty() && before.iter().any(gone)) {
-                out.push(format!("needed by {} {} {atom}", universe.instances[*holder].cpv(), kind.name()));
+            if *holder == id || !(before.is_empty() || out.is_empty() && before.iter().any(replaced)) {
+                continue;
             }
+            match needs.iter_mut().find(|(other, known, _)| other == holder && *known == atom) {
+                Some((.., kinds)) => kinds.push(kind.name()),
+                None => needs.push((*holder, atom, vec![kind.name()])),
+            }
+        }
+        for (holder, atom, kinds) in needs {
+            out.push(format!("needed by {} {} {atom}", universe.instances[holder].cpv(), kinds.join(", ")));
         }
         if let Some(Fate::Merged { flags, .. }) =
             self.solution.fates.iter().find(|fate| matches!(fate, Fate::Merged { id: own, .. } if *own == id))
@@ -187,9 +210,9 @@ impl Words<'_, '_> {
             for (kind, dep) in universe.instances[holder].dependencies() {
                 let mut atoms = Vec::new();
                 active(universe, holder, dep, &mut atoms);
-                let hits = atoms.into_iter().filter(|atom| {
-                    atom.is_blocker() && atom.matches(universe.instances[id].package())
-                });
+                let hits = atoms
+                    .into_iter()
+                    .filter(|atom| atom.is_blocker() && atom.matches(universe.instances[id].package()));
                 out.extend(hits.map(|atom| (holder, kind, atom.clone())));
             }
         }
@@ -199,7 +222,8 @@ impl Words<'_, '_> {
     /// Whether Portage unmerges it by itself.
     fn is_blocked_softly(&self, id: Id) -> bool {
         let blockers = self.blockers_of(id);
-        !blockers.is_empty() && blockers.iter().all(|(_, _, atom)| atom.blocker != crate::gentoo::dependency::Blocker::Strong)
+        !blockers.is_empty()
+            && blockers.iter().all(|(_, _, atom)| atom.blocker != crate::gentoo::dependency::Blocker::Strong)
     }
 
     fn why_removed(&self, id: Id) -> Vec<String> {
@@ -208,10 +232,16 @@ impl Words<'_, '_> {
         let mut out: Vec<String> = self
             .blockers_of(id)
             .into_iter()
-            .map(|(holder, kind, atom)| format!("blocked by {} {} {atom}", universe.instances[holder].cpv(), kind.name()))
+            .map(|(holder, kind, atom)| {
+                format!("blocked by {} {} {atom}", universe.instances[holder].cpv(), kind.name())
+            })
             .collect();
         for broken in self.state.broken(universe, id) {
-            out.push(format!("{cpv} has {} {}, which holds no more, and no ebuild follows", broken.kind.name(), broken.atom));
+            out.push(format!(
+                "{cpv} has {} {}, which holds no more, and no ebuild follows",
+                broken.kind.name(),
+                broken.atom
+            ));
         }
         if out.is_empty() {
             out.push("the smallest plan has no place for it".to_owned());
@@ -222,7 +252,8 @@ impl Words<'_, '_> {
 }
 
 fn flag_words(flags: &BTreeMap<String, bool>) -> String {
-    let words: Vec<String> = flags.iter().map(|(flag, on)| if *on { flag.clone() } else { format!("-{flag}") }).collect();
+    let words: Vec<String> =
+        flags.iter().map(|(flag, on)| if *on { flag.clone() } else { format!("-{flag}") }).collect();
     words.join(" ")
 }
 
@@ -238,14 +269,23 @@ fn config(answer: &mut Answer, universe: &Universe<'_>, solution: &Solution, wor
         for obstacle in &instance.obstacles {
             match obstacle {
                 Obstacle::Keyword(accept) => {
-                    line("package.accept_keywords", format!("{atom} {accept}"), format!("it is not keyworded for {} as accepted", universe.source().arch()));
+                    line(
+                        "package.accept_keywords",
+                        format!("{atom} {accept}"),
+                        format!("it is not keyworded for {} as accepted", universe.source().arch()),
+                    );
                 }
                 Obstacle::Mask { origin, comment } => {
-                    let comment = if comment.is_empty() { String::new() } else { format!(": {}", comment.replace('\n', " ")) };
+                    let comment =
+                        if comment.is_empty() { String::new() } else { format!(": {}", comment.replace('\n', " ")) };
                     line("package.unmask", atom.clone(), format!("masked in {origin}{comment}"));
                 }
                 Obstacle::License(licenses) => {
-                    line("package.license", format!("{atom} {}", licenses.join(" ")), "its licence is not accepted yet".to_owned());
+                    line(
+                        "package.license",
+                        format!("{atom} {}", licenses.join(" ")),
+                        "its licence is not accepted yet".to_owned(),
+                    );
                 }
                 Obstacle::UserMask { .. } | Obstacle::Other(_) => {}
             }
@@ -306,7 +346,8 @@ fn members(answer: &mut Answer, universe: &Universe<'_>, family: &BTreeSet<Rc<st
         for (kind, dep) in instance.dependencies() {
             let mut atoms = Vec::new();
             active(universe, id, dep, &mut atoms);
-            let pinned = atoms.into_iter().filter(|atom| pins(atom) && family.iter().any(|name| **name == *atom.name()));
+            let pinned =
+                atoms.into_iter().filter(|atom| pins(atom) && family.iter().any(|name| **name == *atom.name()));
             held.extend(pinned.map(|atom| format!("{} {atom}", kind.name())));
         }
         answer.family.push(Member {
@@ -327,7 +368,9 @@ fn moved<'s>(
     solution: &'s Solution,
 ) -> impl Iterator<Item = Id> + 's {
     solution.fates.iter().filter_map(move |fate| match fate {
-        Fate::Merged { over: Some(id), .. } | Fate::Removed(id) if family.contains(&universe.instances[*id].name) => Some(*id),
+        Fate::Merged { over: Some(id), .. } | Fate::Removed(id) if family.contains(&universe.instances[*id].name) => {
+            Some(*id)
+        }
         _ => None,
     })
 }
@@ -439,8 +482,20 @@ fn edges(universe: &Universe<'_>, solution: &Solution) -> Vec<Edge> {
                     if from == to || !names.contains(&to) {
                         continue;
                     }
-                    let tie = if pins(atom) { EdgeKind::Pin } else if atom.is_built() { EdgeKind::Binding } else { EdgeKind::Need };
-                    let edge = Edge { from: from.to_string(), to: to.to_string(), kind: tie, variable: kind.name(), atom: atom.to_string() };
+                    let tie = if pins(atom) {
+                        EdgeKind::Pin
+                    } else if atom.is_built() {
+                        EdgeKind::Binding
+                    } else {
+                        EdgeKind::Need
+                    };
+                    let edge = Edge {
+                        from: from.to_string(),
+                        to: to.to_string(),
+                        kind: tie,
+                        variable: kind.name(),
+                        atom: atom.to_string(),
+                    };
                     let known = found.entry((from, to)).or_insert_with(|| edge.clone());
                     if edge.kind < known.kind {
                         *known = edge;

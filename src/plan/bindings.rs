@@ -74,7 +74,8 @@ pub fn movable(source: &dyn Source) -> Vec<Movable> {
         universe.offer(&name);
         let own = &universe.instances[id];
         let offered = universe.offered(&name).iter().map(|&id| &universe.instances[id]);
-        let visible = |one: &&super::Instance| one.slot == own.slot && one.invalid.is_none() && one.obstacles.is_empty();
+        let visible =
+            |one: &&super::Instance| one.slot == own.slot && one.invalid.is_none() && one.obstacles.is_empty();
         let Some(newest) = offered.into_iter().find(visible) else { continue };
         if newest.subslot == own.subslot || newest.cpv.version < own.cpv.version {
             continue;

@@ -13,7 +13,7 @@ use super::answer::BlockerKind;
 use super::goal::Goal;
 use super::problem::Terms;
 use super::scope::{Scope, satisfied_today, use_holds};
-use super::solver::Solver;
+use super::solver::{Lit, Solver};
 use super::universe::{Id, Kind, Obstacle, Universe};
 
 /// A package that stands in the way, and how.
@@ -44,7 +44,15 @@ struct Death {
 
 /// Finds the next package that can't follow, if this way of looking finds any.
 pub fn next(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], terms: &Terms) -> Option<Fault> {
-    let mut court = Court { universe, scope, goals, terms, dead: BTreeMap::new(), members: Vec::new(), adjustable: BTreeMap::new() };
+    let mut court = Court {
+        universe,
+        scope,
+        goals,
+        terms,
+        dead: BTreeMap::new(),
+        members: Vec::new(),
+        adjustable: BTreeMap::new(),
+    };
     if let Some(fault) = court.begin() {
         return Some(fault);
     }
@@ -104,14 +112,18 @@ impl Court<'_, '_> {
             }
             self.adjustable.insert(id, self.scope.adjustable(universe, id));
             let cpv = instance.cpv();
-            let fault = |kind, because| Cause::Fault(Fault { name: instance.name.clone(), kind, needs: None, because, lifts: vec![id] });
+            let fault = |kind, because| {
+                Cause::Fault(Fault { name: instance.name.clone(), kind, needs: None, because, lifts: vec![id] })
+            };
             let cause = if self.terms.lifted.contains(&id) {
                 None
             } else if let Some(why) = &instance.invalid {
                 Some(fault(BlockerKind::Masked, format!("Portage takes {cpv} for invalid: {why}")))
             } else if let Some(obstacle) = instance.obstacles.iter().find(|obstacle| !obstacle.may_be_lifted()) {
                 Some(match obstacle {
-                    Obstacle::UserMask { origin } => fault(BlockerKind::Masked, format!("{cpv} is masked by you in {origin}")),
+                    Obstacle::UserMask { origin } => {
+                        fault(BlockerKind::Masked, format!("{cpv} is masked by you in {origin}"))
+                    }
                     other => fault(BlockerKind::Masked, format!("{cpv} is not accepted: {other:?}")),
                 })
             } else if !required_use_can_hold(universe, id, &self.adjustable[&id]) {
@@ -201,7 +213,8 @@ impl Court<'_, '_> {
                 return None;
             }
             let met = self.universe.matching(&wanted.atom).to_vec();
-            let today = met.iter().any(|&id| self.universe.instances[id].installed || self.universe.instances[id].provided);
+            let today =
+                met.iter().any(|&id| self.universe.instances[id].installed || self.universe.instances[id].provided);
             today.then(|| (wanted.atom.clone(), met))
         })
     }
@@ -307,7 +320,8 @@ impl Court<'_, '_> {
         let matching = universe.matching(atom);
         let uses = |other: Id| {
             let loose = |flag: &str, id: Id| self.adjustable.get(&id).is_some_and(|flags| flags.contains(flag));
-            atom.use_deps.iter().any(|dep| loose(&dep.flag, other) || loose(&dep.flag, id)) || use_holds(universe, id, other, atom)
+            atom.use_deps.iter().any(|dep| loose(&dep.flag, other) || loose(&dep.flag, id))
+                || use_holds(universe, id, other, atom)
         };
         if matching.iter().any(|&other| self.is_alive(other) && uses(other)) {
             return None;
@@ -344,9 +358,15 @@ impl Court<'_, '_> {
         let mut driven: Vec<Rc<str>> = self.goals.iter().map(|goal| Rc::from(goal.atom.name())).collect();
         let mut seen: BTreeSet<Rc<str>> = driven.iter().cloned().collect();
         while let Some(name) = driven.pop() {
-            let alive: Vec<Id> = self.members.iter().copied().filter(|&id| universe.instances[id].name == name && self.is_alive(id)).collect();
+            let alive: Vec<Id> = self
+                .members
+                .iter()
+                .copied()
+                .filter(|&id| universe.instances[id].name == name && self.is_alive(id))
+                .collect();
             let goal = self.goals.iter().find(|goal| goal.atom.name() == &*name);
-            let alive: Vec<Id> = alive.into_iter().filter(|&id| goal.is_none_or(|goal| goal.is_met_by(universe, id))).collect();
+            let alive: Vec<Id> =
+                alive.into_iter().filter(|&id| goal.is_none_or(|goal| goal.is_met_by(universe, id))).collect();
             let mut all: Option<BTreeMap<&str, Vec<&Atom>>> = None;
             for &id in &alive {
                 let mut own: BTreeMap<&str, Vec<&Atom>> = BTreeMap::new();
@@ -356,7 +376,10 @@ impl Court<'_, '_> {
                     }
                     let mut atoms = Vec::new();
                     self.certain(id, dep, &mut atoms);
-                    atoms.into_iter().filter(|atom| !atom.is_blocker()).for_each(|atom| own.entry(atom.name()).or_default().push(atom));
+                    atoms
+                        .into_iter()
+                        .filter(|atom| !atom.is_blocker())
+                        .for_each(|atom| own.entry(atom.name()).or_default().push(atom));
                 }
                 all = Some(match all {
                     None => own,
@@ -375,14 +398,29 @@ impl Court<'_, '_> {
                 }
                 let fitting: BTreeSet<Id> = match alive.len() {
                     // one way only: all its atoms hold together
-                    1 => self.members.iter().copied().filter(|&id| &*universe.instances[id].name == needed && self.is_alive(id) && atoms.iter().all(|atom| atom.matches(universe.instances[id].package()))).collect(),
-                    _ => atoms.iter().flat_map(|atom| universe.matching(atom).to_vec()).filter(|&id| self.is_alive(id)).collect(),
+                    1 => self
+                        .members
+                        .iter()
+                        .copied()
+                        .filter(|&id| {
+                            &*universe.instances[id].name == needed
+                                && self.is_alive(id)
+                                && atoms.iter().all(|atom| atom.matches(universe.instances[id].package()))
+                        })
+                        .collect(),
+                    _ => atoms
+                        .iter()
+                        .flat_map(|atom| universe.matching(atom).to_vec())
+                        .filter(|&id| self.is_alive(id))
+                        .collect(),
                 };
                 let slots: BTreeSet<&str> = fitting.iter().map(|&id| universe.instances[id].slot.as_str()).collect();
                 if slots.len() == 1 {
                     for &id in &self.members {
                         let instance = &universe.instances[id];
-                        let rival = &*instance.name == needed && slots.contains(instance.slot.as_str()) && !fitting.contains(&id);
+                        let rival = &*instance.name == needed
+                            && slots.contains(instance.slot.as_str())
+                            && !fitting.contains(&id);
                         if rival {
                             self.dead.entry(id).or_insert(Death { cause: Cause::Goal, want: None });
                         }
@@ -436,7 +474,8 @@ impl Court<'_, '_> {
             let other = atom.name();
             let all: Vec<Id> = universe.installed(other).iter().chain(universe.offered(other)).copied().collect();
             let follows = all.iter().any(|&id| self.is_alive(id));
-            if !atom.is_blocker() && other != name && !self.is_goal(other) && !follows && depth < 32 && !all.is_empty() {
+            if !atom.is_blocker() && other != name && !self.is_goal(other) && !follows && depth < 32 && !all.is_empty()
+            {
                 return self.blame(&[], other, depth + 1);
             }
         }
@@ -446,6 +485,12 @@ impl Court<'_, '_> {
         });
         let offered = deaths.iter().find(|(id, death)| !universe.instances[*id].installed && death.want.is_some());
         let record = deaths.iter().find(|(id, _)| universe.instances[*id].installed);
+        // what the installed version says is nearest to the reader, but a binding alone does not hold it
+        let telling = record.filter(|(_, death)| {
+            let held = |(_, atom): &(Kind, Atom)| !atom.is_built() || !matches!(atom.version_test(), VersionTest::Any);
+            offered.is_some() && death.want.as_ref().is_some_and(held)
+        });
+        let offered = telling.or(offered);
         match (offered.or(record), masked) {
             (Some(&(id, _)), Some(fault)) if universe.instances[id].installed => fault,
             (Some(&(id, death)), _) => self.own_fault(id, death.want.clone()),
@@ -462,9 +507,7 @@ impl Court<'_, '_> {
 
     /// The fault of a package that holds what the goal replaces.
     fn own_fault(&self, id: Id, want: Option<(Kind, Atom)>) -> Fault {
-        own_fault(self.universe, id, want, |atom| {
-            self.universe.matching(atom).iter().any(|&id| self.is_alive(id))
-        })
+        own_fault(self.universe, id, want, |atom| self.universe.matching(atom).iter().any(|&id| self.is_alive(id)))
     }
 }
 
@@ -497,10 +540,15 @@ pub fn own_fault(
         _ => BlockerKind::Pinned,
     };
     let because = match what {
-        BlockerKind::NoEbuild => format!("{cpv} has {} {atom} in its record, and no repository has an ebuild of it any more", kind.name()),
+        BlockerKind::NoEbuild => {
+            format!("{cpv} has {} {atom} in its record, and no repository has an ebuild of it any more", kind.name())
+        }
         BlockerKind::HardBlock => format!("{cpv} blocks {} ({} {atom})", atom.name(), kind.name()),
         BlockerKind::Use => format!("{cpv} needs {} with other flags ({} {atom})", atom.name(), kind.name()),
-        BlockerKind::UpperBound => format!("{cpv} goes with older versions only ({} {atom}), and no other version of it takes the new one", kind.name()),
+        BlockerKind::UpperBound => format!(
+            "{cpv} goes with older versions only ({} {atom}), and no other version of it takes the new one",
+            kind.name()
+        ),
         BlockerKind::LowerBound => format!("{cpv} goes with newer versions only ({} {atom})", kind.name()),
         _ => format!("{cpv} is pinned ({} {atom}), and no other version of it follows", kind.name()),
     };
@@ -509,33 +557,67 @@ pub fn own_fault(
 
 fn no_version(universe: &Universe<'_>, goal: &Goal) -> Fault {
     let name: Rc<str> = Rc::from(goal.atom.name());
-    let offered: Vec<String> =
-        universe.offered(&name).iter().map(|&id| universe.instances[id].cpv.version.as_str().to_owned()).take(5).collect();
+    let offered: Vec<String> = universe
+        .offered(&name)
+        .iter()
+        .map(|&id| universe.instances[id].cpv.version.as_str().to_owned())
+        .take(5)
+        .collect();
     let (kind, there) = match offered.is_empty() {
         true => (BlockerKind::NoEbuild, "no repository has an ebuild of it".to_owned()),
         false => (BlockerKind::NoVersion, format!("the repositories have {}", offered.join(", "))),
     };
-    Fault { name, kind, needs: Some(goal.text.clone()), because: format!("nothing is {}: {there}", goal.text), lifts: Vec::new() }
+    Fault {
+        name,
+        kind,
+        needs: Some(goal.text.clone()),
+        because: format!("nothing is {}: {there}", goal.text),
+        lifts: Vec::new(),
+    }
 }
 
 /// Whether some setting of the flags that may change makes REQUIRED_USE hold.
 fn required_use_can_hold(universe: &Universe<'_>, id: Id, adjustable: &BTreeSet<String>) -> bool {
     let flags = &universe.instances[id].flags;
-    let required = &universe.instances[id].required_use;
-    if required.is_satisfied(&|flag| flags.enabled.contains(flag)) {
-        return true;
-    }
+    universe.instances[id].required_use.is_satisfied(&|flag| flags.enabled.contains(flag))
+        || required_use_with(universe, id, adjustable).is_some()
+}
+
+/// The fewest changes among some flags that make REQUIRED_USE hold.
+fn required_use_with(universe: &Universe<'_>, id: Id, open: &BTreeSet<String>) -> Option<BTreeMap<String, bool>> {
+    let flags = &universe.instances[id].flags;
     let mut solver = Solver::new();
-    let lits: BTreeMap<&str, _> = adjustable.iter().map(|flag| (flag.as_str(), solver.fresh())).collect();
+    let lits: BTreeMap<&str, Lit> = open.iter().map(|flag| (flag.as_str(), solver.fresh())).collect();
     let (yes, no) = (solver.yes(), solver.no());
     let lookup = |flag: &str| match lits.get(flag) {
         Some(&lit) => lit,
         None if flags.enabled.contains(flag) => yes,
         None => no,
     };
-    for node in &required.nodes {
+    for node in &universe.instances[id].required_use.nodes {
         let lit = super::problem::required(&mut solver, node, &lookup);
         solver.add(&[lit]);
     }
-    solver.solve(&[])
+    let changes: Vec<Lit> =
+        lits.iter().map(|(flag, &lit)| if flags.enabled.contains(*flag) { !lit } else { lit }).collect();
+    if !solver.minimise(&changes) {
+        return None;
+    }
+    let changed = lits.iter().filter(|(flag, lit)| solver.holds(**lit) != flags.enabled.contains(**flag));
+    Some(changed.map(|(flag, &lit)| ((*flag).to_owned(), solver.holds(lit))).collect())
+}
+
+/// The lines that make REQUIRED_USE hold if the user's and the profile's own words on the flags are given up.
+pub fn flags_for_required_use(universe: &Universe<'_>, id: Id) -> Option<String> {
+    let instance = &universe.instances[id];
+    let changes = required_use_with(universe, id, &instance.flags.iuse)?;
+    let mut lines = Vec::new();
+    for flag in changes.keys().filter(|flag| instance.flags.fixed.contains(*flag)) {
+        let list = if changes[flag] { "mask" } else { "force" };
+        lines.push(format!("profile/package.use.{list}: {} -{flag}", instance.name));
+    }
+    let words: Vec<String> =
+        changes.iter().map(|(flag, on)| if *on { flag.clone() } else { format!("-{flag}") }).collect();
+    lines.push(format!("package.use: {} {}", instance.name, words.join(" ")));
+    Some(lines.join(", "))
 }

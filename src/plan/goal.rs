@@ -70,7 +70,8 @@ impl Goal {
     /// Whether an instance is what the goal asks for.
     pub fn is_met_by(&self, universe: &Universe<'_>, id: Id) -> bool {
         let instance = &universe.instances[id];
-        self.atom.matches(instance.package()) && self.subslot.as_ref().is_none_or(|subslot| *subslot == instance.subslot)
+        self.atom.matches(instance.package())
+            && self.subslot.as_ref().is_none_or(|subslot| *subslot == instance.subslot)
     }
 
     /// All instances that meet it.

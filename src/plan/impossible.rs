@@ -43,8 +43,7 @@ pub fn reasons(
         }
     }
     smallest(universe, scope, goals, &mut faults, &mut with);
-    let all = faults.clone();
-    faults.into_iter().map(|fault| blocker(universe, scope, goals, terms, &with, &all, fault)).collect()
+    faults.into_iter().map(|fault| blocker(universe, scope, goals, &with, fault)).collect()
 }
 
 fn is_new(fault: &Fault, with: &Terms) -> bool {
@@ -169,16 +168,23 @@ fn needed_of(universe: &Universe<'_>, state: &State, solution: &optimum::Solutio
                 let cpv = universe.instances[holder].cpv();
                 let (what, because) = match atom.is_blocker() {
                     true => (BlockerKind::HardBlock, format!("{cpv} blocks it ({} {atom})", kind.name())),
-                    false if universe.matching(atom).is_empty() => {
-                        (BlockerKind::NoVersion, format!("{cpv} needs {atom} ({}), and no repository has it", kind.name()))
-                    }
+                    false if universe.matching(atom).is_empty() => (
+                        BlockerKind::NoVersion,
+                        format!("{cpv} needs {atom} ({}), and no repository has it", kind.name()),
+                    ),
                     false if !atom.use_deps.is_empty() => {
                         (BlockerKind::Use, format!("{cpv} needs {atom} ({}), others need it otherwise", kind.name()))
                     }
                     false => continue,
                 };
                 if state.present(universe, name).is_empty() {
-                    return Some(Fault { name: name.clone(), kind: what, needs: Some(atom.to_string()), because, lifts: Vec::new() });
+                    return Some(Fault {
+                        name: name.clone(),
+                        kind: what,
+                        needs: Some(atom.to_string()),
+                        because,
+                        lifts: Vec::new(),
+                    });
                 }
             }
         }
@@ -201,15 +207,7 @@ fn goals_own(universe: &Universe<'_>, goals: &[Goal]) -> Option<Fault> {
 }
 
 /// The fault as it is reported, with the ways out that lead to a plan.
-fn blocker(
-    universe: &Universe<'_>,
-    scope: &Scope,
-    goals: &[Goal],
-    terms: &Terms,
-    with: &Terms,
-    all: &[Fault],
-    fault: Fault,
-) -> Blocker {
+fn blocker(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], with: &Terms, fault: Fault) -> Blocker {
     let name = &fault.name;
     let installed = universe.installed(name).iter().find(|&&id| universe.instances[id].installed);
     let installed = installed.map(|&id| universe.instances[id].cpv());
@@ -242,11 +240,21 @@ fn blocker(
     if fault.kind == BlockerKind::HardBlock || fault.kind == BlockerKind::Use {
         ways.extend(flags_off(universe, scope, goals, &rest, name));
     }
+    if fault.kind == BlockerKind::RequiredUse {
+        for &id in &fault.lifts {
+            let mut trial = rest.clone();
+            trial.lifted.insert(id);
+            if let Some(way) = blame::flags_for_required_use(universe, id)
+                && possible(universe, scope, goals, &trial)
+            {
+                ways.push(way);
+            }
+        }
+    }
     if matches!(fault.kind, BlockerKind::NoVersion | BlockerKind::NoEbuild) {
         let what = fault.needs.clone().unwrap_or_else(|| name.to_string());
         ways.push(format!("add an ebuild, or a repository that has one: {what}"));
     }
-    let _ = (terms, all);
     Blocker { kind: fault.kind, package: name.to_string(), installed, needs: fault.needs, because: fault.because, ways }
 }
 
@@ -315,7 +323,8 @@ fn flags_and_unmerging(
             trial = less;
         }
     }
-    let lines: Vec<String> = trial.flags_off.iter().map(|(name, flag)| format!("package.use: {name} -{flag}")).collect();
+    let lines: Vec<String> =
+        trial.flags_off.iter().map(|(name, flag)| format!("package.use: {name} -{flag}")).collect();
     vec![format!("{}, and unmerge {cpv}", lines.join(", "))]
 }
 

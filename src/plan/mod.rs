@@ -9,6 +9,7 @@ mod assemble;
 mod bindings;
 mod blame;
 mod family;
+pub mod gates;
 mod goal;
 mod impossible;
 mod intake;
@@ -24,11 +25,15 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod universe;
+pub mod verify;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-pub use answer::{Action, Answer, Blocker, BlockerKind, Consumer, Edge, EdgeKind, Member, Point, Remark, SCHEMA, Size, Status, Step, Tool};
+pub use answer::{
+    Action, Answer, Blocker, BlockerKind, Consumer, Edge, EdgeKind, Member, Point, Remark, SCHEMA, Size, Status, Step,
+    Tool,
+};
 pub use bindings::{BrokenBinding, Movable, broken_bindings, movable};
 pub use goal::GoalError;
 pub use universe::{Flags, Instance, Kind, Obstacle, Source, Wanted};
@@ -107,5 +112,6 @@ fn empty(goals: &[Goal]) -> Answer {
         edges: Vec::new(),
         size: Size::default(),
         rollback: Vec::new(),
+        verification: None,
     }
 }

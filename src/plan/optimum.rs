@@ -15,7 +15,11 @@ pub enum Fate {
     Stays(Id),
     Removed(Id),
     /// The ebuild to merge, and what it replaces.
-    Merged { id: Id, over: Option<Id>, flags: BTreeMap<String, bool> },
+    Merged {
+        id: Id,
+        over: Option<Id>,
+        flags: BTreeMap<String, bool>,
+    },
 }
 
 /// A solution: the fates of all slots in scope that are installed before or afterwards.

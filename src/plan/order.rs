@@ -146,8 +146,10 @@ mod tests {
 
     #[test]
     fn cycles_are_one_component_and_needs_come_first() {
-        let edges: BTreeMap<Id, BTreeSet<Id>> =
-            [(0, vec![1]), (1, vec![2]), (2, vec![1, 3]), (3, vec![])].into_iter().map(|(a, b)| (a, b.into_iter().collect())).collect();
+        let edges: BTreeMap<Id, BTreeSet<Id>> = [(0, vec![1]), (1, vec![2]), (2, vec![1, 3]), (3, vec![])]
+            .into_iter()
+            .map(|(a, b)| (a, b.into_iter().collect()))
+            .collect();
         assert_eq!(components(&[0, 1, 2, 3], &edges), [vec![3], vec![1, 2], vec![0]]);
     }
 }

@@ -34,7 +34,6 @@ pub struct Terms {
 #[derive(Debug)]
 pub struct Group {
     pub name: Rc<str>,
-    pub slot: String,
     pub installed: Option<Id>,
     /// The ebuilds that may be chosen, newest first.
     pub offered: Vec<Id>,
@@ -101,7 +100,7 @@ impl<'p, 'a> Problem<'p, 'a> {
                     slots.entry(&universe.instances[id].slot).or_default().1.push(id);
                 }
             }
-            for (slot, (installed, offered)) in slots {
+            for (installed, offered) in slots.into_values() {
                 let mut lits = Vec::new();
                 for id in installed.iter().chain(&offered) {
                     let lit = self.solver.fresh();
@@ -114,7 +113,7 @@ impl<'p, 'a> Problem<'p, 'a> {
                 {
                     self.solver.add(&[self.chosen[&id]]);
                 }
-                self.groups.push(Group { name: name.clone(), slot: slot.to_owned(), installed, offered });
+                self.groups.push(Group { name: name.clone(), installed, offered });
             }
         }
         for (&id, _) in self.chosen.iter().filter(|(id, _)| !universe.instances[**id].installed) {
@@ -320,7 +319,8 @@ impl<'p, 'a> Problem<'p, 'a> {
             let words = required_use.all_words().into_iter().map(|word| word.trim_start_matches('!'));
             let flags: BTreeSet<&str> = words.chain(required_use.flags()).collect();
             for node in &required_use.nodes {
-                let lits: HashMap<String, Lit> = flags.iter().map(|flag| ((*flag).to_owned(), self.flag(id, flag))).collect();
+                let lits: HashMap<String, Lit> =
+                    flags.iter().map(|flag| ((*flag).to_owned(), self.flag(id, flag))).collect();
                 let holds = required(&mut self.solver, node, &|flag| lits[flag]);
                 self.solver.add(&[!chosen, holds]);
             }

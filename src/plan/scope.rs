@@ -20,7 +20,8 @@ pub struct Scope {
 impl Scope {
     /// All that `goals` reach. `absence`: whether also what only the removal of a package would break.
     pub fn around(universe: &mut Universe<'_>, goals: &[Rc<str>], absence: bool) -> Scope {
-        let mut search = Search { universe, scope: Scope::default(), queue: VecDeque::new(), pending: Vec::new(), absence };
+        let mut search =
+            Search { universe, scope: Scope::default(), queue: VecDeque::new(), pending: Vec::new(), absence };
         for goal in goals {
             search.open(goal);
         }
@@ -76,7 +77,6 @@ impl Search<'_, '_> {
             return;
         }
         let name: Rc<str> = Rc::from(name);
-        self.universe.offer(&name);
         self.scope.open.insert(name.clone());
         self.queue.push_back(name);
     }
@@ -84,6 +84,15 @@ impl Search<'_, '_> {
     fn run(&mut self) {
         loop {
             while let Some(name) = self.queue.pop_front() {
+                let soon: Vec<Rc<str>> = std::iter::once(&name)
+                    .chain(&self.queue)
+                    .filter(|name| !self.universe.is_read(name))
+                    .cloned()
+                    .collect();
+                if soon.len() > 1 {
+                    self.universe.source().prepare(&soon);
+                }
+                self.universe.offer(&name);
                 self.scan(&name);
             }
             let pending = std::mem::take(&mut self.pending);
@@ -290,8 +299,11 @@ pub fn satisfied(universe: &Universe<'_>, holder: Id, dep: &Dep, present: &dyn F
             on(flag) != *enabled || then.iter().all(|dep| satisfied(universe, holder, dep, present))
         }
         Dep::AnyOf(inner) => {
-            let mut live = inner.iter().filter(|dep| !matches!(dep, Dep::Use { flag, enabled, .. } if on(flag) != *enabled));
-            inner.is_empty() || live.clone().next().is_none() || live.any(|dep| satisfied(universe, holder, dep, present))
+            let mut live =
+                inner.iter().filter(|dep| !matches!(dep, Dep::Use { flag, enabled, .. } if on(flag) != *enabled));
+            inner.is_empty()
+                || live.clone().next().is_none()
+                || live.any(|dep| satisfied(universe, holder, dep, present))
         }
     }
 }

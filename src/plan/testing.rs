@@ -85,7 +85,8 @@ fn instance(what: &str, name: &str, fields: &BTreeMap<String, String>) -> Instan
         obstacles.push(Obstacle::Keyword(get("KEYWORD").to_owned()));
     }
     if fields.contains_key("MASK") {
-        obstacles.push(Obstacle::Mask { origin: "profiles/package.mask:1".to_owned(), comment: get("MASK").to_owned() });
+        obstacles
+            .push(Obstacle::Mask { origin: "profiles/package.mask:1".to_owned(), comment: get("MASK").to_owned() });
     }
     if fields.contains_key("USERMASK") {
         obstacles.push(Obstacle::UserMask { origin: "etc/portage/package.mask:1".to_owned() });
@@ -129,7 +130,9 @@ impl Source for World {
 
     fn wanted(&self) -> Vec<Wanted> {
         let world = self.0.iter().filter(|(what, ..)| what == "world");
-        world.map(|(_, name, _)| Wanted { atom: Atom::parse(name).expect("an atom"), origin: "world".to_owned() }).collect()
+        world
+            .map(|(_, name, _)| Wanted { atom: Atom::parse(name).expect("an atom"), origin: "world".to_owned() })
+            .collect()
     }
 
     fn is_implicit_flag(&self, _flag: &str) -> bool {
@@ -137,7 +140,11 @@ impl Source for World {
     }
 
     fn names(&self) -> Vec<String> {
-        self.0.iter().filter(|(what, ..)| what == "ebuild").map(|(_, name, _)| Cpv::parse(name.split("::").next().unwrap_or(name)).expect("a package").cp()).collect()
+        self.0
+            .iter()
+            .filter(|(what, ..)| what == "ebuild")
+            .map(|(_, name, _)| Cpv::parse(name.split("::").next().unwrap_or(name)).expect("a package").cp())
+            .collect()
     }
 
     fn current_name(&self, name: &str) -> String {

@@ -73,8 +73,10 @@ fn two_independent_blockers_are_two() {
 
 #[test]
 fn what_nothing_wants_is_unmerged_rather_than_in_the_way() {
-    let text = format!("{BUMP}
-        installed app-misc/stuck-1 RDEPEND=dev-libs/foo:0/1");
+    let text = format!(
+        "{BUMP}
+        installed app-misc/stuck-1 RDEPEND=dev-libs/foo:0/1"
+    );
     let answer = World::read(&text).plan(&["=dev-libs/foo-2"]);
     assert_eq!(answer.status, Status::Planned);
     assert_eq!(answer.unmerge, ["=app-misc/stuck-1"]);
@@ -83,10 +85,13 @@ fn what_nothing_wants_is_unmerged_rather_than_in_the_way() {
 #[test]
 fn what_could_move_and_what_is_broken() {
     let movable = super::movable(&World::read(BUMP));
-    let found: Vec<_> = movable.iter().map(|one| (one.package.as_str(), one.to_subslot.as_str(), one.family, one.consumers)).collect();
+    let found: Vec<_> =
+        movable.iter().map(|one| (one.package.as_str(), one.to_subslot.as_str(), one.family, one.consumers)).collect();
     assert_eq!(found, [("dev-libs/foo", "2", 1, 2)]);
     assert!(super::broken_bindings(&World::read(BUMP)).is_empty());
-    let broken = super::broken_bindings(&World::read(&BUMP.replace("foo-1 SLOT=0/1\n    installed", "foo-2 SLOT=0/2\n    installed")));
+    let broken = super::broken_bindings(&World::read(
+        &BUMP.replace("foo-1 SLOT=0/1\n    installed", "foo-2 SLOT=0/2\n    installed"),
+    ));
     let found: Vec<_> = broken.iter().map(|one| (one.package.as_str(), one.variable)).collect();
     assert_eq!(found, [("app-misc/a-1", "DEPEND"), ("app-misc/a-1", "RDEPEND"), ("app-misc/orphan-1", "RDEPEND")]);
 }

@@ -1,7 +1,7 @@
 //! The report model, and the formats that print it.
 
-mod group;
 pub mod graph;
+mod group;
 pub mod json;
 pub mod model;
 mod near;

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::phase::sandbox::Tier;
+
 /// The name of the schema that [`Report`] follows.
 pub const SCHEMA: &str = "ebaudit.audit/1";
 
@@ -13,7 +15,12 @@ pub struct Report {
     pub schema: String,
     pub tool: Tool,
     pub repository: RepositoryInfo,
+    /// What the phases were isolated by.
+    pub sandbox: Tier,
     pub ebuilds: Vec<EbuildReport>,
+    /// What of the repository was left out, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     pub summary: Summary,
 }
 
@@ -251,6 +258,9 @@ pub struct Finding {
     pub message: String,
     pub cause: Option<Cause>,
     pub evidence: Vec<Evidence>,
+    /// What the cause could not take into account, or why it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     pub suggestion: Option<Suggestion>,
 }
 

@@ -58,7 +58,9 @@ fn text(answer: &Answer, look: Look) -> String {
     let goal = page.styled(BOLD, &answer.goal.join(", "));
     let verdict = match answer.status {
         Status::Planned => page.styled(GOOD, "there is a plan"),
-        Status::NothingToDo => page.styled(GOOD, "nothing to do: it is reached, and nothing is bound to an old sub-slot"),
+        Status::NothingToDo => {
+            page.styled(GOOD, "nothing to do: it is reached, and nothing is bound to an old sub-slot")
+        }
         Status::Impossible => page.styled(BAD, "there is no plan"),
     };
     let _ = writeln!(page.text, "Goal: {goal}\n{verdict}");
@@ -66,7 +68,8 @@ fn text(answer: &Answer, look: Look) -> String {
         page.line(&size(answer));
     }
     if !answer.blockers.is_empty() {
-        let many = if answer.blockers.len() == 1 { "What stands in the way" } else { "What stands in the way, all of it" };
+        let many =
+            if answer.blockers.len() == 1 { "What stands in the way" } else { "What stands in the way, all of it" };
         page.head(many);
         answer.blockers.iter().for_each(|one| blocker(&mut page, one));
     }
@@ -74,7 +77,10 @@ fn text(answer: &Answer, look: Look) -> String {
         page.head("Family: what moves together");
         let width = answer.family.iter().map(|member| member.package.len()).max().unwrap_or(0);
         for member in &answer.family {
-            let from = member.from.as_ref().map_or("new".to_owned(), |from| format!("{} (:{}/{})", from.version, member.slot, from.subslot));
+            let from = member
+                .from
+                .as_ref()
+                .map_or("new".to_owned(), |from| format!("{} (:{}/{})", from.version, member.slot, from.subslot));
             let to = member.to.as_ref().map_or("unmerged".to_owned(), |to| {
                 format!("{} (:{}/{})  ::{}", to.version, member.slot, to.subslot, to.repository)
             });
@@ -97,12 +103,35 @@ fn text(answer: &Answer, look: Look) -> String {
         page.head("Command");
         page.line(&command(&answer.command));
     }
+    if !answer.rollback.is_empty() && look.reasons == usize::MAX {
+        page.head("Back again, should it be needed, as far as ebuilds of the old versions are left");
+        page.dim(&command(
+            &["emerge".to_owned(), "--ask".to_owned(), "--oneshot".to_owned()]
+                .into_iter()
+                .chain(answer.rollback.iter().cloned())
+                .collect::<Vec<_>>(),
+        ));
+    }
+    if let Some(said) = &answer.verification {
+        page.head("Held against Portage");
+        match said.agrees {
+            true => {
+                page.line(&format!("  Portage {} takes the command at its first try, and does the same", said.portage))
+            }
+            false => {
+                page.line(&format!("  Portage {} does otherwise (exit status {})", said.portage, said.exit));
+                said.differences.iter().for_each(|line| page.line(&format!("    {line}")));
+                said.output.iter().for_each(|line| page.line(&format!("    | {line}")));
+            }
+        }
+    }
     page.text
 }
 
 /// A command in lines that can be pasted.
 pub fn command(words: &[String]) -> String {
-    let (options, atoms): (Vec<&String>, Vec<&String>) = words.iter().partition(|word| !word.contains('/') && !word.starts_with('@'));
+    let (options, atoms): (Vec<&String>, Vec<&String>) =
+        words.iter().partition(|word| !word.contains('/') && !word.starts_with('@'));
     let mut out = format!("  {}", options.into_iter().cloned().collect::<Vec<_>>().join(" "));
     for atom in atoms {
         let _ = write!(out, " \\\n    {atom}");
@@ -122,7 +151,8 @@ fn size(answer: &Answer) -> String {
         (size.rebuilds, "rebuild", "rebuilds"),
         (size.installs, "new package", "new packages"),
     ];
-    let parts: Vec<String> = parts.into_iter().filter(|part| part.0 > 0).map(|(n, one, many)| plural(n, one, many)).collect();
+    let parts: Vec<String> =
+        parts.into_iter().filter(|part| part.0 > 0).map(|(n, one, many)| plural(n, one, many)).collect();
     let mut out = format!("{}: {}", plural(size.merges, "merge", "merges"), parts.join(", "));
     if size.merges == 0 {
         out = "no merge".to_owned();
@@ -139,7 +169,8 @@ fn size(answer: &Answer) -> String {
 }
 
 fn blocker(page: &mut Page, one: &Blocker) {
-    let kind = serde_json::to_value(one.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default();
+    let kind =
+        serde_json::to_value(one.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default();
     let name = page.styled(BAD, &one.package);
     let _ = writeln!(page.text, "  {name} ({kind}): {}", printable(&one.because));
     for way in &one.ways {
@@ -148,7 +179,8 @@ fn blocker(page: &mut Page, one: &Blocker) {
 }
 
 fn steps(page: &mut Page, answer: &Answer) {
-    let of: std::collections::HashMap<&str, &Step> = answer.steps.iter().map(|step| (step.atom.as_str(), step)).collect();
+    let of: std::collections::HashMap<&str, &Step> =
+        answer.steps.iter().map(|step| (step.atom.as_str(), step)).collect();
     let unmerged: Vec<&Step> = answer.steps.iter().filter(|step| step.action == Action::Uninstall).collect();
     if !unmerged.is_empty() {
         page.head("Unmerged");
@@ -174,7 +206,10 @@ fn step(page: &mut Page, step: &Step) {
         page.dim(&format!("            {reason}"));
     }
     if step.because.len() > page.look.reasons {
-        page.dim(&format!("            and {} more", plural(step.because.len() - page.look.reasons, "reason", "reasons")));
+        page.dim(&format!(
+            "            and {} more",
+            plural(step.because.len() - page.look.reasons, "reason", "reasons")
+        ));
     }
 }
 

@@ -69,6 +69,9 @@ fn finding(out: &mut dyn Write, renderer: &Renderer, group: &Group) -> io::Resul
     for text in rest.collect::<Vec<_>>() {
         head = head.element(Title::HELP.with_name("found").message(text));
     }
+    if let Some(reason) = &finding.reason {
+        head = head.element(Title::NOTE.message(printable(reason)));
+    }
     if !others.is_empty() {
         let names: Vec<_> = others.iter().map(|o| o.cpv.as_str()).collect();
         head = head.element(Title::NOTE.message(format!("the same in {}", names.join(", "))));
@@ -201,7 +204,8 @@ fn summary(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         plural(s.findings.note, "note"),
         plural(faulty, "faulty ebuild"),
     ));
-    writeln!(out, "{line}")
+    writeln!(out, "{line}")?;
+    writeln!(out, "sandbox: {}", report.sandbox)
 }
 
 fn plural(n: usize, what: &str) -> String {

@@ -122,10 +122,14 @@ impl DistfileStore {
             ));
         }
         let found = self.find(file);
-        let bad = match found {
-            Found::Good(path) => return Ok(path),
+        let bad = match &found {
+            Found::Good(path) => return Ok(path.clone()),
             Found::Bad(path, error) => Some(format!("{}: {error}", path.display())),
-            Found::Nowhere => None,
+            Found::Unread(..) | Found::Nowhere => None,
+        };
+        let unread = match found {
+            Found::Unread(path, error) => Some(format!("{}: {error}", path.display())),
+            _ => None,
         };
         let attempts = match &self.fetcher {
             Some(fetcher) if !file.restrict_fetch && !file.uris.is_empty() => {
@@ -144,7 +148,7 @@ impl DistfileStore {
                 Some(last) => format!("{why}; fetching it anew failed ({last})"),
                 None => why,
             })),
-            None => Err(self.missing(file, attempts)),
+            None => Err(self.missing(file, unread, attempts)),
         }
     }
 
@@ -153,16 +157,22 @@ impl DistfileStore {
         let dirs = std::iter::once(&self.distdir).chain(&self.ro_distdirs).chain(std::iter::once(&self.fallback_dir));
         for dir in dirs {
             let path = dir.join(&file.name);
-            if !path.is_file() {
-                continue;
-            }
-            match self.check(&path, file) {
-                Ok(()) => return Found::Good(path),
-                Err(error) => {
+            match std::fs::metadata(&path) {
+                Ok(meta) if meta.is_file() => {}
+                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                     if let Found::Nowhere = found {
-                        found = Found::Bad(path, error);
+                        found = Found::Unread(path, error);
                     }
+                    continue;
                 }
+                _ => continue,
+            }
+            match (self.check(&path, file), &found) {
+                (Ok(()), _) => return Found::Good(path),
+                (Err(VerifyError::Io(error)), Found::Nowhere) => found = Found::Unread(path, error),
+                (Err(VerifyError::Io(_)), _) => {}
+                (Err(error), Found::Nowhere | Found::Unread(..)) => found = Found::Bad(path, error),
+                (Err(_), _) => {}
             }
         }
         found
@@ -200,7 +210,7 @@ impl DistfileStore {
         }
     }
 
-    fn missing(&self, file: &Distfile, attempts: Vec<String>) -> DistfileError {
+    fn missing(&self, file: &Distfile, unread: Option<String>, attempts: Vec<String>) -> DistfileError {
         let because = match (attempts.last(), &self.fetcher) {
             (Some(last), _) if attempts.len() > 1 => {
                 format!(" and none of {} URIs gave it (the last, {last})", attempts.len())
@@ -211,7 +221,10 @@ impl DistfileStore {
             (None, Some(_)) => " and has no URI to fetch it from".to_owned(),
         };
         let place = self.distdir.join(&file.name);
-        let why = format!("is not in DISTDIR{because}; put it there: {}", place.display());
+        let why = match unread {
+            Some(unread) => format!("can't be read{because}; let it be read: {unread}"),
+            None => format!("is not in DISTDIR{because}; put it there: {}", place.display()),
+        };
         self.fetch_failed(file, why, attempts)
     }
 
@@ -223,6 +236,8 @@ impl DistfileStore {
 enum Found {
     Good(PathBuf),
     Bad(PathBuf, VerifyError),
+    /// It is there, or may be.
+    Unread(PathBuf, std::io::Error),
     Nowhere,
 }
 

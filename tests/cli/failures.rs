@@ -221,3 +221,76 @@ fn files_that_are_no_ebuilds() {
         assert!(done.stderr.contains(name), "{name} was left out without a word: {}", done.stderr);
     }
 }
+
+#[test]
+fn carriage_returns_at_all_line_ends_are_named() {
+    let place = with_foo("");
+    let text = std::fs::read_to_string(place.ebuild_path("dev-libs/foo-1.2")).unwrap() + LIVE;
+    place.ebuild("dev-libs/foo-1.2", text.replace('\n', "\r\n"));
+    let done = run(&place, &mut audit(&place, ["--format", "json"]));
+    done.exits(3).is("invalid", "its lines end in carriage returns (CR LF)");
+}
+
+#[test]
+fn an_interrupted_run_loses_no_ebuild() {
+    let place = overlay(&["dev-libs"]);
+    place.package("dev-libs/a-1", LIVE);
+    place.package(
+        "dev-libs/b-1",
+        &format!(
+            "src_prepare() {{\n\tdefault\n\tsed -i s/alpha/A/ a.txt\n\ttouch {}/now\n\tsleep 60\n}}\n",
+            place.path().display()
+        ),
+    );
+    place.package("dev-libs/c-1", LIVE);
+    let out = place.path().join("report.json");
+    let mut command = audit(&place, ["--format", "json", "-j", "1", "-o"]);
+    let mut child = command.arg(&out).stdin(std::process::Stdio::null()).spawn().unwrap();
+    let begun = std::time::Instant::now();
+    while !place.path().join("now").exists() && begun.elapsed().as_secs() < 30 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
+    let ebuilds = report["ebuilds"].as_array().unwrap().iter();
+    let told: Vec<_> =
+        ebuilds.map(|e| (e["cpv"].as_str().unwrap(), e["status"].as_str().unwrap(), e["reason"].as_str())).collect();
+    let wanted = [
+        ("dev-libs/a-1", "audited", None),
+        ("dev-libs/b-1", "timed-out", Some("src_prepare was interrupted")),
+        ("dev-libs/c-1", "skipped", Some("interrupted before it was begun")),
+    ];
+    assert_eq!(told, wanted);
+    // what it did until then is there
+    assert_eq!(report["ebuilds"][1]["edits"][0]["verdict"], "live");
+    assert_eq!((&report["summary"]["audited"], &report["summary"]["not_audited"]), (&1.into(), &1.into()));
+}
+
+#[test]
+fn a_report_goes_through_a_link_to_the_file_behind_it() {
+    let place = with_foo(LIVE);
+    std::fs::create_dir(place.path().join("sub")).unwrap();
+    for (link, to) in [("there.json", "sub/there.json"), ("not.json", "sub/not.json")] {
+        std::os::unix::fs::symlink(to, place.path().join(link)).unwrap();
+        if link == "there.json" {
+            std::fs::write(place.path().join(to), "old").unwrap();
+        }
+        run(&place, &mut audit(&place, ["--format", "json", "-o", link])).exits(0);
+        assert!(std::fs::symlink_metadata(place.path().join(link)).unwrap().is_symlink(), "{link}");
+        let text = std::fs::read_to_string(place.path().join(to)).unwrap();
+        assert!(text.starts_with('{'), "{link}: {text}");
+    }
+}
+
+#[test]
+fn what_of_the_repository_was_left_out_is_in_the_report() {
+    let place = with_foo(LIVE);
+    std::os::unix::fs::symlink("foo", place.repo().join("dev-libs/bar")).unwrap();
+    let report = run(&place, &mut audit(&place, ["--format", "json"])).exits(0).json();
+    let remark = report["remarks"][0].as_str().unwrap_or_default().to_owned();
+    assert!(remark.starts_with("dev-libs/bar/foo-1.2.ebuild: "), "{report}");
+    let lines = run(&place, &mut audit(&place, ["--format", "jsonl"])).exits(0).stdout;
+    assert!(lines.lines().last().unwrap().contains("dev-libs/bar/foo-1.2.ebuild: "), "{lines}");
+}

@@ -23,6 +23,17 @@ pub fn required(regex: &[u8], extended: bool) -> Option<Vec<u8>> {
                     b'(' | b')' | b'{' | b'}' | b'|' | b'+' | b'?' if !extended => (Some(next), None),
                     b'n' => (None, Some(b'\n')),
                     b't' => (None, Some(b'\t')),
+                    // the digits of a byte by its number, the letter of a control character
+                    b'x' | b'd' | b'o' | b'c' => {
+                        let most = match next {
+                            b'x' => 2,
+                            b'c' => 1,
+                            _ => 3,
+                        };
+                        let own = |b: &&u8| next == b'c' || b.is_ascii_hexdigit();
+                        at += regex[at..].iter().take(most).take_while(own).count();
+                        (Some(b'.'), None)
+                    }
                     c if c.is_ascii_alphanumeric() || matches!(c, b'<' | b'>' | b'`' | b'\'') => (Some(b'.'), None),
                     c => (None, Some(c)),
                 }
@@ -74,7 +85,8 @@ pub fn required(regex: &[u8], extended: bool) -> Option<Vec<u8>> {
     runs.into_iter().max_by_key(Vec::len)
 }
 
-fn bracket_end(regex: &[u8], mut at: usize) -> usize {
+/// Behind a bracket expression that was opened before `at`.
+pub fn bracket_end(regex: &[u8], mut at: usize) -> usize {
     if regex.get(at) == Some(&b'^') {
         at += 1;
     }
@@ -123,6 +135,7 @@ mod tests {
         assert_eq!(extended("(abc)+d?e").as_deref(), Some("e"));
         assert_eq!(extended("a{2}bb").as_deref(), Some("bb"));
         assert_eq!(basic("\\.called_once").as_deref(), Some(".called_once"));
+        assert_eq!(basic("\\x27foo\\d065b").as_deref(), Some("foo"));
         assert_eq!(basic(""), None);
         for odd in ["[", "\\", "[[:", "a\\{", "[]"] {
             required(odd.as_bytes(), false);

@@ -1,26 +1,29 @@
 //! Why a command is dead, proved on the tree by the real sed.
 
 mod alone;
+mod bench;
+mod fitted;
 mod literal;
-mod never;
+pub mod perl;
 mod product;
 mod relax;
 mod search;
 mod shelf;
-mod trial;
 mod words;
 
 use std::path::PathBuf;
 
 use crate::edit::sed::argv::Invocation;
+use crate::edit::sed::never::never;
 use crate::edit::sed::script::{AddressKind, Detail, Regex, Script, ScriptCommand};
 use crate::escape::{escape_path, show};
 use crate::report::model::{Cause, Evidence};
+pub use alone::reaches_out;
+pub use bench::{Bench, Switches};
+pub use literal::bracket_end;
 use relax::Relax;
-use search::{Hit, Query, first_change};
+use search::{Found, Hit, Query, Unseen, first_change};
 pub use shelf::{Event, Shelf};
-pub use trial::Bench;
-use trial::Switches;
 
 /// A file that the command was to change.
 #[derive(Clone, Debug)]
@@ -50,6 +53,8 @@ pub struct Dead<'a> {
 pub struct Explained {
     pub cause: Cause,
     pub evidence: Vec<Evidence>,
+    /// What the answer could not take into account, or why there is none.
+    pub reason: Option<String>,
 }
 
 /// The first cause, in the contract's order, that holds.
@@ -59,13 +64,20 @@ pub fn explain(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
     let switches = Switches { extended: piece.extended, quiet: false, null_data: piece.null_data };
     let Some(script) = alone::alone(dead.script, dead.command, &[]) else { return of(Cause::Unknown) };
     let case = Case { dead, command, switches, script, shelf, bench };
-    None.or_else(|| case.option_order())
-        .or_else(|| never::never(dead.script, command, piece.null_data).then(|| of(Cause::Never)))
+    let early = None
+        .or_else(|| case.option_order())
+        .or_else(|| never(dead.script, dead.command).then(|| of(Cause::Never)))
         .or_else(|| case.superseded())
-        .or_else(|| case.upstreamed())
-        .or_else(|| case.wrong_file())
-        .or_else(|| case.drifted())
-        .unwrap_or_else(|| of(Cause::Removed))
+        .or_else(|| case.upstreamed());
+    if let Some(explained) = early {
+        return explained;
+    }
+    let (elsewhere, unseen) = case.wrong_file();
+    if let Some(explained) = elsewhere {
+        return explained;
+    }
+    let explained = case.drifted().unwrap_or_else(|| of(Cause::Removed));
+    Explained { reason: unseen.sentence(), ..explained }
 }
 
 /// The whole script as one text; none where it would write or run something.
@@ -96,22 +108,25 @@ pub fn moved(dead: &Dead, gone: &[PathBuf], shelf: &Shelf, bench: &Bench) -> Exp
     let extended = dead.invocation.flags.extended;
     let switches = Switches { extended, quiet: dead.invocation.quiet, null_data: dead.invocation.flags.null_data };
     let query = Query {
-        script: &script,
-        switches: &switches,
+        run: &|contents| bench.run(&script, &switches, contents),
         literals: &[],
         ignore_case: false,
         own: gone,
         moment: dead.moment,
         named: Some(gone),
     };
-    match search::search(shelf, bench, &query).0 {
-        hits if hits.is_empty() => of(Cause::Removed),
-        hits => Explained { cause: Cause::Moved, evidence: evidence(&hits, "a file of that name, with matching text") },
+    match search::search(shelf, &query) {
+        Found { hits, unseen } if hits.is_empty() => Explained { reason: unseen.sentence(), ..of(Cause::Removed) },
+        Found { hits, .. } => with(Cause::Moved, evidence(&hits, "a file of that name, with matching text")),
     }
 }
 
 fn of(cause: Cause) -> Explained {
-    Explained { cause, evidence: Vec::new() }
+    with(cause, Vec::new())
+}
+
+fn with(cause: Cause, evidence: Vec<Evidence>) -> Explained {
+    Explained { cause, evidence, reason: None }
 }
 
 fn evidence(hits: &[Hit], note: &str) -> Vec<Evidence> {
@@ -168,7 +183,7 @@ impl Case<'_> {
         let meant = Switches { extended: last.extended, null_data: last.null_data, ..self.switches.clone() };
         let evidence =
             self.first_hit(&self.script, &meant, &self.contents(), "matches once the option stands first")?;
-        Some(Explained { cause: Cause::OptionOrder, evidence })
+        Some(with(Cause::OptionOrder, evidence))
     }
 
     /// An earlier step (a patch, another edit, an earlier command of this call) took away what it would have matched.
@@ -184,34 +199,35 @@ impl Case<'_> {
         {
             first.text = old.split(|b| *b == b'\n').nth(line as usize - 1).map(show);
         }
-        Some(Explained { cause: Cause::Superseded, evidence: found })
+        Some(with(Cause::Superseded, found))
     }
 
     fn upstreamed(&self) -> Option<Explained> {
         let finder = product::finder(self.dead.script, self.command, self.switches.extended)?;
         // in the source as it came: what this phase itself wrote is no doing of upstream
         let evidence = self.first_hit(&finder, &self.switches, &self.pristine(), "already so")?;
-        Some(Explained { cause: Cause::Upstreamed, evidence })
+        Some(with(Cause::Upstreamed, evidence))
     }
 
-    fn wrong_file(&self) -> Option<Explained> {
+    /// The cause, and what the search for it did not see.
+    fn wrong_file(&self) -> (Option<Explained>, Unseen) {
         let regexes = self.deciding();
         if regexes.is_empty() {
-            return None;
+            return (None, Unseen::default());
         }
-        let literals = self.literals(&regexes)?;
+        let literals = self.literals(&regexes);
         let own: Vec<PathBuf> = self.dead.own.iter().map(|o| o.path.clone()).collect();
         let query = Query {
-            script: &self.script,
-            switches: &self.switches,
+            run: &|contents| self.bench.run(&self.script, &self.switches, contents),
             literals: &literals,
             ignore_case: regexes.iter().any(|r| r.ignore_case),
             own: &own,
             moment: self.dead.moment,
             named: None,
         };
-        let (hits, _) = search::search(self.shelf, self.bench, &query);
-        (!hits.is_empty()).then(|| Explained { cause: Cause::WrongFile, evidence: evidence(&hits, "matches here") })
+        let Found { hits, unseen } = search::search(self.shelf, &query);
+        let found = (!hits.is_empty()).then(|| with(Cause::WrongFile, evidence(&hits, "matches here")));
+        (found, unseen)
     }
 
     /// The regular expressions without whose match the command does nothing.
@@ -237,12 +253,11 @@ impl Case<'_> {
         found
     }
 
-    /// A literal of each; none where nothing at all narrows the search.
-    fn literals(&self, regexes: &[Regex]) -> Option<Vec<Vec<u8>>> {
+    /// A literal of each that has one.
+    fn literals(&self, regexes: &[Regex]) -> Vec<Vec<u8>> {
         let all = regexes.iter().map(|r| literal::required(self.dead.script.source(&r.span), self.switches.extended));
         // a literal across lines is none
-        let found: Vec<Vec<u8>> = all.flatten().filter(|l| !l.contains(&b'\n')).collect();
-        Some(found)
+        all.flatten().filter(|l| !l.contains(&b'\n')).collect()
     }
 
     fn drifted(&self) -> Option<Explained> {
@@ -255,7 +270,7 @@ impl Case<'_> {
             }
             let contents: Vec<Vec<u8>> = self.dead.own.iter().map(|o| relax.content(&o.content)).collect();
             if let Some(evidence) = self.first_hit(&script, &switches, &contents, relax.note()) {
-                return Some(Explained { cause: Cause::Drifted, evidence });
+                return Some(with(Cause::Drifted, evidence));
             }
         }
         self.near_version().or_else(|| self.near_words())
@@ -267,24 +282,43 @@ impl Case<'_> {
         let pattern = relax::any_version(self.dead.script.source(&s.regex.span))?;
         let script = alone::alone(self.dead.script, self.dead.command, &[(s.regex.span.clone(), pattern)])?;
         let evidence = self.first_hit(&script, &self.switches, &self.contents(), "words")?;
-        Some(Explained { cause: Cause::Drifted, evidence })
+        Some(with(Cause::Drifted, evidence))
     }
 
+    /// The line that shares most words with the longest expression, where the command would change it if what the line
+    /// has otherwise did not count.
     fn near_words(&self) -> Option<Explained> {
-        let pattern: Vec<u8> = self
-            .deciding()
-            .iter()
-            .map(|r| self.dead.script.source(&r.span))
-            .max_by_key(|r| r.len())
-            .map(<[u8]>::to_vec)?;
-        let (own, (line, text)) =
-            self.dead.own.iter().find_map(|o| Some((o, words::nearest(&pattern, &o.content)?)))?;
+        let source = |regex: &Regex| self.dead.script.source(&regex.span);
+        let deciding = self.deciding();
+        let pattern = source(deciding.iter().max_by_key(|r| r.span.len())?);
+        let found = self.dead.own.iter().find_map(|own| {
+            let (number, line) = words::nearest(pattern, &own.content)?;
+            self.changes_if_fitted(&deciding, own, number, &line).then_some((own, number, line))
+        });
+        let (own, line, text) = found?;
         let evidence = Evidence {
             path: own.shown.clone(),
             line: Some(line),
             text: Some(show(&text)),
             note: Some("words".to_owned()),
         };
-        Some(Explained { cause: Cause::Drifted, evidence: vec![evidence] })
+        Some(with(Cause::Drifted, vec![evidence]))
+    }
+
+    /// Whether the command changes line `number` of a file once its expressions are fitted to that line.
+    fn changes_if_fitted(&self, deciding: &[Regex], own: &Own, number: u32, line: &[u8]) -> bool {
+        let fit = |regex: &Regex| {
+            let source = self.dead.script.source(&regex.span);
+            Some((regex.span.clone(), fitted::fitted(source, self.switches.extended, line)?))
+        };
+        let patches: Vec<alone::Patch> = deciding.iter().filter_map(fit).collect();
+        let Some(script) = alone::alone(self.dead.script, self.dead.command, &patches).filter(|_| !patches.is_empty())
+        else {
+            return false;
+        };
+        // the line by itself first: in the file another may be changed before it
+        let alone = [line, b"\n"].concat();
+        let Some(after) = self.bench.run(&script, &self.switches, &[&alone, &own.content]) else { return false };
+        after[0] != alone || first_change(&own.content, &after[1]).is_some_and(|(first, _)| first == number)
     }
 }

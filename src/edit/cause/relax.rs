@@ -95,7 +95,7 @@ fn case(script: &Script, command: &ScriptCommand, regex: &Regex) -> Patch {
     (end, closing)
 }
 
-fn without_blanks(text: &[u8]) -> Vec<u8> {
+pub fn without_blanks(text: &[u8]) -> Vec<u8> {
     let mut text = text.to_vec();
     for (name, with) in
         [(&b"[[:space:]]"[..], &b""[..]), (b"[[:blank:]]", b""), (b"\\s", b""), (b"\\t", b""), (b"[ \t]", b"")]
@@ -156,7 +156,7 @@ pub fn any_version(text: &[u8]) -> Option<Vec<u8>> {
     (runs >= 2 && dots >= 1).then_some(out)
 }
 
-fn without_anchors(text: &[u8]) -> Vec<u8> {
+pub fn without_anchors(text: &[u8]) -> Vec<u8> {
     let text = text.strip_prefix(b"^").unwrap_or(text);
     match text.strip_suffix(b"$") {
         Some(rest) if !rest.ends_with(b"\\") => rest.to_vec(),

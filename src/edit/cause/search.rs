@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use memchr::memmem;
 
 use super::shelf::Shelf;
-use super::trial::{Bench, Switches};
 use crate::tree::is_binary;
 
 /// Bytes; larger files are not tried.
@@ -18,10 +17,13 @@ const ENOUGH: usize = 12;
 /// Files that one sed is given.
 const BATCH: usize = 64;
 
+/// Runs a script on contents.
+pub type Run<'a> = dyn Fn(&[&[u8]]) -> Option<Vec<Vec<u8>>> + 'a;
+
 /// What is looked for.
 pub struct Query<'a> {
-    pub script: &'a [u8],
-    pub switches: &'a Switches,
+    /// What the script makes of contents; none where it is refused.
+    pub run: &'a Run<'a>,
     /// Texts that a file must hold for the script to do anything.
     pub literals: &'a [Vec<u8>],
     pub ignore_case: bool,
@@ -42,41 +44,96 @@ pub struct Hit {
     rank: u8,
 }
 
-/// The files that `query` would change, the nearest first, and whether the search was cut short.
-pub fn search(shelf: &Shelf, bench: &Bench, query: &Query) -> (Vec<Hit>, bool) {
-    let began = Instant::now();
-    let finders: Vec<memmem::Finder> = query.literals.iter().map(memmem::Finder::new).collect();
-    let mut candidates: Vec<(u8, &Path, &[u8])> = shelf
-        .at(query.moment)
-        .filter(|(path, data)| !query.own.iter().any(|o| o == path) && data.len() <= LARGE && !data.is_empty())
-        .filter(|(path, _)| query.named.is_none_or(|n| n.iter().any(|n| n.file_name() == path.file_name())))
-        .filter(|(_, data)| {
-            if query.ignore_case {
-                let lower = data.to_ascii_lowercase();
-                query.literals.iter().all(|l| memmem::find(&lower, &l.to_ascii_lowercase()).is_some())
-            } else {
-                finders.iter().all(|f| f.find(data).is_some())
-            }
-        })
-        .filter(|(path, data)| !is_binary(data) && (counts(path) || query.own.iter().any(|o| !counts(o))))
-        .map(|(path, data)| (rank(path, query.own), path, data))
-        .collect();
-    candidates.sort_by_key(|(rank, path, _)| (*rank, path.components().count(), path.to_path_buf()));
-    let mut hits = Vec::new();
-    for batch in candidates.chunks(BATCH) {
-        if hits.len() >= ENOUGH || began.elapsed() > TIME {
-            return (hits, true);
+/// What a search came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The nearest first.
+    pub hits: Vec<Hit>,
+    pub unseen: Unseen,
+}
+
+/// What a search did not look at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unseen {
+    /// Candidates that were not tried any more when the time was over.
+    untried: usize,
+    large: usize,
+    /// Binary files that hold the literals.
+    binary: usize,
+}
+
+impl Unseen {
+    /// In one sentence; none where everything was seen.
+    pub fn sentence(&self) -> Option<String> {
+        let files = |n: usize, what: &str, rest: &str| match n {
+            1 => format!("1 {what} was {rest}"),
+            n => format!("{n} {} were {rest}", what.replacen("file", "files", 1)),
+        };
+        let mut parts = Vec::new();
+        if self.untried > 0 {
+            let untried = files(self.untried, "file that may hold its text", "tried");
+            parts.push(format!("the search ended before {untried}"));
         }
-        let contents: Vec<&[u8]> = batch.iter().map(|c| c.2).collect();
-        let Some(after) = bench.run(query.script, query.switches, &contents) else { continue };
-        for ((rank, path, old), new) in batch.iter().zip(&after) {
-            if let Some((line, text)) = first_change(old, new) {
-                hits.push(Hit { path: path.to_path_buf(), line, text, rank: *rank });
+        if self.large > 0 {
+            parts.push(files(self.large, "file too large for it", "not searched"));
+        }
+        if self.binary > 0 {
+            parts.push(files(self.binary, "binary file with its text", "not tried"));
+        }
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
+/// The files that `query` would change, and what was not looked at.
+pub fn search(shelf: &Shelf, query: &Query) -> Found {
+    let began = Instant::now();
+    let mut found = Found { unseen: Unseen { large: shelf.skipped, ..Unseen::default() }, ..Found::default() };
+    let finders: Vec<memmem::Finder> = query.literals.iter().map(memmem::Finder::new).collect();
+    let holds = |data: &[u8]| {
+        if query.ignore_case {
+            let lower = data.to_ascii_lowercase();
+            query.literals.iter().all(|l| memmem::find(&lower, &l.to_ascii_lowercase()).is_some())
+        } else {
+            finders.iter().all(|f| f.find(data).is_some())
+        }
+    };
+    let mut candidates: Vec<(u8, &Path, &[u8])> = Vec::new();
+    for (path, data) in shelf.at(query.moment) {
+        let named = query.named.is_none_or(|n| n.iter().any(|n| n.file_name() == path.file_name()));
+        if data.is_empty() || !named || query.own.iter().any(|o| o == path) {
+            continue;
+        }
+        if data.len() > LARGE {
+            found.unseen.large += 1;
+        } else if holds(data) && (counts(path) || query.own.iter().any(|o| !counts(o))) {
+            if is_binary(data) {
+                found.unseen.binary += usize::from(!query.literals.is_empty());
+            } else {
+                candidates.push((rank(path, query.own), path, data));
             }
         }
     }
-    hits.sort_by_key(|h| h.rank);
-    (hits, false)
+    candidates.sort_by_key(|(rank, path, _)| (*rank, path.components().count(), path.to_path_buf()));
+    let mut left = candidates.len();
+    for batch in candidates.chunks(BATCH) {
+        if found.hits.len() >= ENOUGH {
+            break;
+        }
+        if began.elapsed() > TIME {
+            found.unseen.untried = left;
+            break;
+        }
+        left -= batch.len();
+        let contents: Vec<&[u8]> = batch.iter().map(|c| c.2).collect();
+        let Some(after) = (query.run)(&contents) else { continue };
+        for ((rank, path, old), new) in batch.iter().zip(&after) {
+            if let Some((line, text)) = first_change(old, new) {
+                found.hits.push(Hit { path: path.to_path_buf(), line, text, rank: *rank });
+            }
+        }
+    }
+    found.hits.sort_by_key(|h| h.rank);
+    found
 }
 
 /// The number and text of the first line of `old` that `new` has otherwise.
@@ -154,6 +211,20 @@ mod tests {
         for name in ["CMakeLists.txt", "docs/CMakeLists.txt", "install.sh.in", "src/a.c", "doc/Makefile.am"] {
             assert!(counts(Path::new(name)), "{name}");
         }
+    }
+
+    #[test]
+    fn what_was_not_looked_at_is_said() {
+        let said = |untried, large, binary| Unseen { untried, large, binary }.sentence();
+        assert_eq!(said(0, 0, 0), None);
+        assert_eq!(said(0, 1, 0).as_deref(), Some("1 file too large for it was not searched"));
+        assert_eq!(
+            said(64, 2, 1).as_deref(),
+            Some(
+                "the search ended before 64 files that may hold its text were tried, \
+                 2 files too large for it were not searched, 1 binary file with its text was not tried"
+            )
+        );
     }
 
     #[test]

@@ -98,6 +98,16 @@ impl Shelf {
         })
     }
 
+    /// Whether a file has this text at a moment.
+    pub fn holds(&self, moment: u64, text: &[u8], ignore_case: bool) -> bool {
+        let finder = memchr::memmem::Finder::new(text);
+        let lower = text.to_ascii_lowercase();
+        self.at(moment).any(|(_, data)| match ignore_case {
+            true => memchr::memmem::find(&data.to_ascii_lowercase(), &lower).is_some(),
+            false => finder.find(data).is_some(),
+        })
+    }
+
     fn bytes<'a>(&'a self, data: &'a Data) -> Option<&'a [u8]> {
         match data {
             Data::Bytes(bytes) => Some(bytes),

@@ -50,7 +50,7 @@ const COMMON: &[&[u8]] = &[
 /// The line of `content` (from 1) that is nearest to the plain text of `pattern`, if it is near enough: it holds the
 /// pattern's rarest word, and most of its letters.
 pub fn nearest(pattern: &[u8], content: &[u8]) -> Option<(u32, Vec<u8>)> {
-    let wanted: Vec<Vec<u8>> = words(&plain(pattern)).into_iter().filter(|w| !COMMON.contains(&w.as_slice())).collect();
+    let wanted: Vec<Vec<u8>> = words(&plain(pattern)).into_iter().filter(|w| tells(w)).collect();
     let weight: usize = wanted.iter().map(Vec::len).sum();
     if weight < 5 {
         return None;
@@ -80,6 +80,11 @@ pub fn nearest(pattern: &[u8], content: &[u8]) -> Option<(u32, Vec<u8>)> {
         }
     }
     best.map(|(_, number, line)| (number, line.to_vec()))
+}
+
+/// Whether a text is a word that says something of its line.
+pub fn tells(word: &[u8]) -> bool {
+    raw_words(word).next() == Some(word) && !COMMON.contains(&word)
 }
 
 /// The pattern without what only regular expressions mean.

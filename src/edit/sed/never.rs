@@ -183,3 +183,51 @@ fn bracket_end(regex: &[u8], mut at: usize) -> usize {
     }
     at
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edit::sed::argv::{Invocation, words};
+
+    /// Whether the last command can never change anything.
+    fn last(argv: &[&str]) -> bool {
+        let argv: Vec<&str> = std::iter::once("sed").chain(argv.iter().copied()).collect();
+        let invocation = Invocation::parse(&words(&argv), false).unwrap();
+        let script = Script::cut(&invocation, &Default::default(), Default::default()).unwrap();
+        never(&script, script.commands.len() - 1)
+    }
+
+    #[test]
+    fn what_gives_itself_or_wants_two_lines_of_one_never_changes() {
+        for argv in [
+            &["s/usr/usr/"][..],
+            &["s/x/&/"],
+            &["s/a\\.b/a.b/"],
+            &["s/^x$/x/"],
+            &["y/ab/ab/"],
+            &["/a\\nb/d"],
+            // the address of a block
+            &["/a\\nb/{s/c/d/}"],
+        ] {
+            assert!(last(argv), "{argv:?}");
+        }
+        for argv in [
+            &["s/a/b/"][..],
+            &["s/a\\n*/b/"],
+            &["s/a.b/a.b/"],
+            // it prints, or runs, what it matches
+            &["s/x/&/p"],
+            &["s/x/&/e"],
+            // lines are joined before
+            &["s/;/\\n/;/a\\nb/d"],
+            &["N;s/a\\nb/c/"],
+            &["H;x;s/a\\nb/c/"],
+            // -z holds for all that is read, wherever it stands
+            &["-e", "s/a\\nb/c/", "-z"],
+            &["-E", "s/(a\\nb)?c/d/"],
+            &["-E", "s/a\\n?b/d/"],
+        ] {
+            assert!(!last(argv), "{argv:?}");
+        }
+    }
+}

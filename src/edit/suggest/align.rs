@@ -31,6 +31,13 @@ pub fn align(words: &[Decoded], argv: &[Vec<u8>], appended: bool) -> Laid {
         let Some(bound) = Some(&words[word]).filter(|w| !w.splits).and_then(|w| w.bind(&argv[argument])) else { break };
         found[argument] = Some((word, bound));
     }
+    // where as many words are left as arguments, and that is one, it did not split
+    let left: Vec<usize> = (0..argv.len()).filter(|at| found[*at].is_none()).collect();
+    if let [only] = left[..]
+        && words.len() == argv.len()
+    {
+        found[only] = words[only].bind(&argv[only]).map(|bound| (only, bound));
+    }
     found
 }
 
@@ -46,5 +53,8 @@ mod tests {
             ["sed", "-i", "-E", "-n", "-e", "s/a/b/", "f"].iter().map(|w| w.as_bytes().to_vec()).collect();
         let found: Vec<Option<usize>> = align(&words, &argv, false).into_iter().map(|f| f.map(|f| f.0)).collect();
         assert_eq!(found, [Some(0), Some(1), None, None, Some(3), Some(4), Some(5)]);
+        let one: Vec<Vec<u8>> =
+            ["sed", "-i", "-E", "-e", "s/a/b/", "f"].iter().map(|w| w.as_bytes().to_vec()).collect();
+        assert!(align(&words, &one, false).iter().all(Option::is_some), "it did not split");
     }
 }

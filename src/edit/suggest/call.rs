@@ -10,6 +10,7 @@ use super::shell::{Bound, Decoded};
 use crate::edit::inventory::{Call, Inventory};
 use crate::edit::sed::argv::{Invocation, Piece, PieceKind};
 use crate::edit::sed::script::{Locale, Script};
+use crate::escape::show;
 
 /// What a call ran with, once.
 #[derive(Clone, Debug)]
@@ -29,27 +30,35 @@ pub struct CallPlan {
     pub span: Range<usize>,
     /// Of the tool's own words, those of arrays put in.
     pub words: Vec<Decoded>,
-    /// Whether a word stands in an array.
-    element: Vec<bool>,
+    home: Vec<Home>,
     pub runs: Vec<(Ran, Laid)>,
     /// The commands of the edit that may go.
     pub removable: BTreeSet<usize>,
 }
 
+/// Where a word of a call stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Home {
+    Call,
+    Array,
+    /// The value of a variable that only this call uses.
+    Variable,
+}
+
 impl CallPlan {
     pub fn new(call: &Call, inventory: &Inventory, runs: Vec<Ran>, removable: BTreeSet<usize>) -> CallPlan {
         let mut words = Vec::new();
-        let mut element = Vec::new();
+        let mut home = Vec::new();
         for word in &call.words[call.tool_word..] {
-            match array(inventory, &word.text, call.function.as_deref()) {
-                Some(elements) => {
-                    element.extend(elements.iter().map(|_| true));
-                    words.extend(elements);
-                }
-                None => {
-                    words.push(Decoded::read(&word.text, word.span.start));
-                    element.push(false);
-                }
+            if let Some(elements) = array(inventory, &word.text, call.function.as_deref()) {
+                home.extend(elements.iter().map(|_| Home::Array));
+                words.extend(elements);
+            } else if let Some(value) = variable(inventory, &word.text, call.function.as_deref()) {
+                home.push(Home::Variable);
+                words.push(value);
+            } else {
+                home.push(Home::Call);
+                words.push(Decoded::read(&word.text, word.span.start));
             }
         }
         let appended = call.tool_word > 0;
@@ -58,7 +67,7 @@ impl CallPlan {
             (ran, bound)
         };
         let runs = runs.into_iter().map(aligned).collect();
-        CallPlan { span: call.span.clone(), words, element, runs, removable }
+        CallPlan { span: call.span.clone(), words, home, runs, removable }
     }
 
     /// The changes that take away the commands `gone`; none where their text can't be told, or is that of a command
@@ -121,20 +130,42 @@ impl CallPlan {
         let (index, word) = bound.get(piece.index)?.as_ref()?;
         let argument = ran.argv.get(piece.index)?;
         let mut span = word.word.span.clone();
+        // its assignment would be left without a value
+        (self.home[*index] != Home::Variable).then_some(())?;
         if piece.offset == 0 {
             let (option, before) = bound.get(piece.index.checked_sub(1)?)?.as_ref()?;
             let option_text = ran.argv.get(piece.index - 1)?;
             let is_option = option_text == b"-e" || option_text == b"--expression";
-            (is_option && option + 1 == *index && self.element[*option] == self.element[*index]).then_some(())?;
+            (is_option && option + 1 == *index && self.home[*option] == self.home[*index]).then_some(())?;
             span.start = before.word.span.start;
         } else {
             let own = (piece.offset == 2 && argument.starts_with(b"-e")) || argument.starts_with(b"--expression=");
             own.then_some(())?;
         }
-        (span.start < span.end).then(|| match self.element[*index] {
-            true => range::element(text, &span),
-            false => range::words(text, &span),
+        (span.start < span.end).then(|| match self.home[*index] {
+            Home::Array => range::element(text, &span),
+            _ => range::words(text, &span),
         })
+    }
+}
+
+impl CallPlan {
+    /// Why the command `id` can't be taken out of the text by a program, where that is for the place it stands in.
+    pub fn kept_by(&self, id: usize) -> Option<String> {
+        let (ran, bound) = self.runs.first()?;
+        let command = ran.script.commands.get(ran.ids.iter().position(|i| *i == id)?)?;
+        let piece = ran.invocation.pieces.get(command.piece)?;
+        if piece.kind == PieceKind::File {
+            return Some(format!("it stands in the script file {}", show(&piece.text)));
+        }
+        let (index, word) = bound.get(piece.index)?.as_ref()?;
+        let start = ran.script.pieces.get(command.piece)?.span.start;
+        let place = piece.offset + command.span.start - start..piece.offset + command.span.end - start;
+        match self.home[*index] {
+            Home::Variable => Some("nothing else is in the variable that holds it".to_owned()),
+            _ if !word.is_written(&place) => Some("an expansion of the shell makes it".to_owned()),
+            _ => None,
+        }
     }
 }
 
@@ -164,4 +195,26 @@ fn array(inventory: &Inventory, word: &str, function: Option<&str>) -> Option<Ve
     let elements = assignments.iter().flat_map(|a| &a.elements);
     let found: Vec<Decoded> = elements.map(|w| Decoded::read(&w.text, w.span.start)).collect();
     (!found.is_empty()).then_some(found)
+}
+
+/// The value of the variable that `word` expands, quoted or in one word, where the text assigns it once and uses it here
+/// only.
+fn variable(inventory: &Inventory, word: &str, function: Option<&str>) -> Option<Decoded> {
+    let inner = word.strip_prefix('"').and_then(|w| w.strip_suffix('"')).unwrap_or(word);
+    let name = inner.strip_prefix('$')?;
+    let name = name.strip_prefix('{').map_or(Some(name), |n| n.strip_suffix('}'))?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    (!name.is_empty() && name.chars().all(is_name)).then_some(())?;
+    let mut assigned = inventory.assignments.iter().filter(|a| a.name == name);
+    let (assignment, None) = (assigned.next()?, assigned.next()) else { return None };
+    let visible = assignment.function.is_none() || assignment.function.as_deref() == function;
+    let [value] = &assignment.elements[..] else { return None };
+    let used = inventory.text.match_indices(name).filter(|(at, _)| {
+        let whole = !inventory.text[at + name.len()..].starts_with(is_name);
+        inventory.text[..*at].trim_end_matches('{').ends_with('$') && whole
+    });
+    // `x+=` goes on with what is there, `( )` is an array
+    let before = &inventory.text[..value.span.start];
+    let plain = before.strip_suffix('=').is_some_and(|b| b.ends_with(name)) && !value.text.starts_with('(');
+    (visible && plain && used.count() == 1).then(|| Decoded::read(&value.text, value.span.start))
 }

@@ -13,6 +13,15 @@ pub struct Layout {
     tree: Tree,
 }
 
+/// Where a new statement may stand behind another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct After {
+    pub at: usize,
+    pub indent: String,
+    /// ` || die`, where the other has it.
+    pub handler: String,
+}
+
 /// A part of `a && b || c`, with the operator before it.
 struct Link<'t> {
     operator: String,
@@ -57,6 +66,29 @@ impl Layout {
         (changes, goes)
     }
 
+    /// The place behind the statement that the call at this span is. None where the statement is more than the call and
+    /// what speaks of its failure, where it is a part of a loop or shares its lines with another.
+    pub fn after(&self, call: &Range<usize>) -> Option<After> {
+        let element = self.element(call)?;
+        let mut top = element;
+        while let Some(parent) = top.parent().filter(|p| p.kind() == "list") {
+            top = parent;
+        }
+        body(top.parent()?)?.contains(&top).then_some(())?;
+        let links = self.links(top);
+        let rest: Vec<&Link> = links.iter().filter(|l| l.node != element).collect();
+        let loops = ["for_statement", "while_statement", "c_style_for_statement"];
+        let in_loop = std::iter::successors(top.parent(), |n| n.parent()).any(|n| loops.contains(&n.kind()));
+        let plain = rest.iter().all(|l| l.role == Role::Handler) && !in_loop && !self.slice(top).contains("<<");
+        let indent = &self.text[range::line_start(&self.text, top.start_byte())..top.start_byte()];
+        let behind = self.text[range::skip_blanks(&self.text, top.end_byte())..].chars().next();
+        (plain && range::is_blank(indent) && matches!(behind, None | Some('\n' | '#'))).then(|| After {
+            at: range::line_end(&self.text, top.end_byte()),
+            indent: indent.to_owned(),
+            handler: if rest.is_empty() { String::new() } else { " || die".to_owned() },
+        })
+    }
+
     fn slice(&self, node: Node) -> &str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
@@ -70,6 +102,11 @@ impl Layout {
         if !harmless(self.slice(node)) {
             return None;
         }
+        self.fed(node)
+    }
+
+    /// A command with its redirections and the pipeline that feeds it.
+    fn fed<'t>(&self, mut node: Node<'t>) -> Option<Node<'t>> {
         loop {
             let parent = node.parent()?;
             match parent.kind() {
@@ -85,6 +122,33 @@ impl Layout {
             }
             node = parent;
         }
+    }
+
+    /// The loop around statements that all go, as far as it does nothing else: a `for`, or a `while` that reads the
+    /// list that a harmless command makes.
+    fn whole_loop<'t>(&self, node: Node<'t>) -> Option<Node<'t>> {
+        if node.kind() == "for_statement" {
+            return Some(node);
+        }
+        let condition = node.child_by_field_name("condition").filter(|_| node.kind() == "while_statement")?;
+        let mut words = self.slice(condition).split_whitespace().filter(|w| !w.starts_with("IFS="));
+        (words.next() == Some("read") && !self.slice(condition).contains(['&', '|', ';', '`', '('])).then_some(())?;
+        let whole = self.fed(node)?;
+        let mut cursor = whole.walk();
+        let redirects = whole.children_by_field_name("redirect", &mut cursor);
+        let harmless = |redirect: Node| {
+            let text = self.slice(redirect);
+            let list =
+                text.strip_prefix('<').map(str::trim_start).and_then(|t| t.strip_prefix("<(")?.strip_suffix(')'));
+            // `< file` reads, too
+            list.map_or(text.starts_with("< ") && !text.contains(['(', '`']), |list| {
+                feeds(list)
+                    && !list.contains([';', '&', '`', '\n'])
+                    && list.split('|').all(feeds)
+                    && !list.contains("$(")
+            })
+        };
+        redirects.into_iter().all(harmless).then_some(whole)
     }
 
     fn cut<'t>(&'t self, elements: &[Node<'t>], drop_prepare: bool) -> Option<Vec<Change>> {
@@ -107,8 +171,10 @@ impl Layout {
                         }
                     }
                     _ if !left.is_empty() => {}
-                    ("do_group", Some(outer)) if elements.contains(&outer) => {}
-                    ("do_group", Some(outer)) if outer.kind() == "for_statement" => more = Some(outer),
+                    ("do_group", Some(outer)) => match self.whole_loop(outer)? {
+                        whole if elements.contains(&whole) => {}
+                        whole => more = Some(whole),
+                    },
                     ("program", _) => {}
                     _ => return None,
                 }
@@ -330,6 +396,15 @@ mod tests {
     fn a_loop_goes_with_its_only_call() {
         assert_eq!(inner("\tfor f in a b; do\n\t\tsed -i 1 \"$f\" || die\n\tdone\n\tx", &["sed"]), "\tx\n");
         assert_eq!(inner("\tfor f in a b; do\n\t\t# why\n\t\tsed -i 1 $f\n\tdone\n\tx", &["sed"]), "1 stayed");
+        let list = "while IFS= read -r -d '' f; do\n\t\tsed -i 1 \"$f\" || die\n\tdone";
+        assert_eq!(inner(&format!("\t{list} < <(find . -name x -print0)\n\tx"), &["sed"]), "\tx\n");
+        assert_eq!(inner(&format!("\t{list} < <(grep -rl x . | sort)\n\tx"), &["sed"]), "\tx\n");
+        assert_eq!(inner(&format!("\tfind . -print0 | {list}\n\tx"), &["sed"]), "\tx\n");
+        assert_eq!(inner(&format!("\t{list} < <(make x)\n\tx"), &["sed"]), "1 stayed");
+        assert_eq!(inner(&format!("\t{list} < <(find . -delete)\n\tx"), &["sed"]), "1 stayed");
+        assert_eq!(inner(&format!("\t{list} < <(find .; rm x)\n\tx"), &["sed"]), "1 stayed");
+        assert_eq!(inner(&format!("\t{list} > log < list\n\tx"), &["sed"]), "1 stayed");
+        assert_eq!(inner("\twhile true; do\n\t\tsed -i 1 f\n\tdone", &["sed"]), "1 stayed");
         assert_eq!(
             inner("\tfor f in a; do\n\t\tsed -i 1 $f\n\t\tx\n\tdone", &["sed"]),
             "\tfor f in a; do\n\t\tx\n\tdone\n"

@@ -4,9 +4,11 @@ mod align;
 mod call;
 pub mod correct;
 pub mod layout;
+pub mod pattern;
 pub mod range;
 mod script;
 mod shell;
+mod split;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -124,6 +126,23 @@ impl Plans {
         if String::from_utf8_lossy(bytes) != self.layout.text {
             return None;
         }
+        let (changes, done) = self.tidied(chosen);
+        (!changes.is_empty()).then(|| (range::applied_to_bytes(bytes, &changes), done))
+    }
+
+    /// The line on which what stands on `line` stands once the chosen plans are carried out.
+    pub fn line_after(&self, chosen: &[usize], line: u32) -> u32 {
+        let text = &self.layout.text;
+        let mut starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+        let start = starts.nth(line.saturating_sub(1) as usize).unwrap_or(text.len());
+        let newlines = |text: &str| text.matches('\n').count() as i64;
+        let before = |c: &&Change| c.span.end <= start;
+        let moved = |c: &Change| newlines(&c.text) - newlines(&text[c.span.clone()]);
+        let shift: i64 = self.tidied(chosen).0.iter().filter(before).map(moved).sum();
+        u32::try_from(i64::from(line) + shift).unwrap_or(line)
+    }
+
+    fn tidied(&self, chosen: &[usize]) -> (Vec<Change>, Vec<usize>) {
         let (mut changes, done) = self.changes(chosen);
         range::tidy(&self.layout.text, &mut changes);
         // what is tidied away may be two changes' own
@@ -131,6 +150,6 @@ impl Plans {
             changes[at].span.start = changes[at].span.start.max(changes[at - 1].span.end);
             changes[at].span.end = changes[at].span.end.max(changes[at].span.start);
         }
-        (!changes.is_empty()).then(|| (range::applied_to_bytes(bytes, &changes), done))
+        (changes, done)
     }
 }

@@ -120,6 +120,12 @@ impl Bound {
         Some(a.span().start..b.span().end)
     }
 
+    /// Whether the text has these bytes as they are, none of them from an expansion.
+    pub fn is_written(&self, bytes: &Range<usize>) -> bool {
+        let from = self.from.get(bytes.clone());
+        from.is_some_and(|parts| parts.iter().all(|p| matches!(self.word.parts[*p], Part::Byte { .. })))
+    }
+
     /// The quoting of the byte at `at`.
     pub fn quote(&self, at: usize) -> Option<Quote> {
         self.word.quotes.get(self.word.parts.get(*self.from.get(at)?)?.stretch()).copied()

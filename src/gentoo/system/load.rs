@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::super::config::Environment;
 use super::super::cpv::Cpv;
@@ -38,7 +38,7 @@ pub(super) fn load(
     let etc = root.join("etc/portage");
     let mut settings = settings::begin(reader, &root);
     let repositories = Repositories::open(&root, &problems, repos_conf(&root, &settings, environment, &problems))?;
-    let mut nodes = profile_nodes(&root, &repositories, &problems, &mut settings.known)?;
+    let (mut nodes, profile) = profile_nodes(&root, &repositories, &problems, &mut settings.known)?;
     settings.with_profile(&nodes);
     settings.with_user(reader, &root, environment);
     let repository_nodes = repository_nodes(&repositories, &settings, &problems);
@@ -96,7 +96,7 @@ pub(super) fn load(
     let categories = categories(reader, &etc, &repositories);
     let candidates = Candidates::new(repositories, rules, source, categories);
     let arch = settings.get("ARCH").unwrap_or_default().to_owned();
-    Ok(System { root, arch, problems, installed, world, provided, updates, candidates })
+    Ok(System { root, arch, profile, problems, installed, world, provided, updates, candidates })
 }
 
 /// repos.conf, of the environment if that has it.
@@ -116,15 +116,17 @@ fn repos_conf(root: &Path, settings: &Settings, environment: &Environment, probl
     }
 }
 
-/// The directories of the profile, parents first, then the user's own.
+/// The directories of the profile, parents first, then the user's own; and the one that the profile is.
 fn profile_nodes(
     root: &Path,
     repositories: &Repositories,
     problems: &Problems,
     known: &mut Variables,
-) -> Result<Vec<Node>, SystemError> {
+) -> Result<(Vec<Node>, PathBuf), SystemError> {
     let mut nodes = Vec::new();
+    let mut last = PathBuf::new();
     for directory in profile::directories(root, repositories)? {
+        last.clone_from(&directory.dir);
         nodes.push(Node::read(problems, &directory.dir, &directory.kind, known));
     }
     let own = root.join("etc/portage/profile");
@@ -136,7 +138,7 @@ fn profile_nodes(
         };
         nodes.push(Node::read(problems, &own, &kind, known));
     }
-    Ok(nodes)
+    Ok((nodes, last))
 }
 
 /// The `profiles` directories of the repositories.

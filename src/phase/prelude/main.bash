@@ -17,11 +17,12 @@ eb_note() { printf '%s\0%s\0%s\0' "$1" "$2" "${EB_AT}" >> "${EB_CTL}/notes"; }
 
 # where the phase is, for the tracer: the stack of the innermost simple command
 eb_trace_on() {
+	EB_TRACED=1
 	set -o functrace
 	# the ebuild may change IFS, by which bash joins these: so each item ends with a sign of its own
-	trap 'EB_AT="${BASH_SOURCE[@]/%/${EB_ITEM}}${EB_LIST}${LINENO}${EB_ITEM}${BASH_LINENO[@]/%/${EB_ITEM}}${EB_LIST}${FUNCNAME[@]/%/${EB_ITEM}}"' DEBUG
+	builtin trap "${EB_TRAP}" DEBUG
 }
-eb_trace_off() { trap - DEBUG; set +o functrace; }
+eb_trace_off() { EB_TRACED= EB_DEBUG=; builtin trap - DEBUG; set +o functrace; }
 
 # hand over to the runner and wait until it is done with its part; it may say that this is the end
 eb_checkpoint() {
@@ -41,7 +42,7 @@ eb_phase() {
 	return "${eb_failed}"
 }
 
-for eb_file in "${EB_PRELUDE}"/{output,query,version,inherit,unpack,patch,helpers,defaults}.bash; do
+for eb_file in "${EB_PRELUDE}"/{trap,output,query,version,inherit,unpack,patch,helpers,defaults}.bash; do
 	source "${eb_file}" || exit 70
 done
 unset eb_file

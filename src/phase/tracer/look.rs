@@ -14,9 +14,9 @@ use crate::tree::{hex, md5_of_file};
 /// A call being watched.
 pub struct Watch {
     pub plan: Plan,
-    targets: Vec<TargetRecord>,
-    scripts: Vec<(usize, String)>,
-    stdin: Stream,
+    pub targets: Vec<TargetRecord>,
+    pub scripts: Vec<(usize, String)>,
+    pub stdin: Stream,
     output: Output,
 }
 
@@ -61,9 +61,18 @@ impl Watch {
         Watch { plan, targets, scripts, stdin, output: output() }
     }
 
-    /// Looks again; gives targets, standard input, standard output and script files.
-    #[allow(clippy::type_complexity)]
-    pub fn end(mut self, trace: &TraceDir) -> (Vec<TargetRecord>, Stream, Stream, Vec<(usize, String)>) {
+    /// Where the output goes; the contents of a file are not known yet.
+    pub fn stdout(&self) -> Stream {
+        match &self.output {
+            Output::Known(stream) => stream.clone(),
+            Output::File(path, _) => {
+                Stream::File { path: Bytes(path.clone().into_os_string().into_vec()), contents: State::Unreadable }
+            }
+        }
+    }
+
+    /// Looks again; gives targets and standard output.
+    pub fn end(mut self, trace: &TraceDir) -> (Vec<TargetRecord>, Stream) {
         for target in &mut self.targets {
             target.after = state(Path::new(std::ffi::OsStr::from_bytes(&target.path.0)), trace);
         }
@@ -74,7 +83,7 @@ impl Watch {
                 Stream::File { path: Bytes(path.into_os_string().into_vec()), contents }
             }
         };
-        (self.targets, self.stdin, stdout, self.scripts)
+        (self.targets, stdout)
     }
 }
 
@@ -92,10 +101,26 @@ fn absolute(path: &Path) -> PathBuf {
     }
 }
 
+/// Whether a path, links followed, leads out of the job to where a sandbox may hide what is there.
+fn is_out_of_sight(path: &Path) -> bool {
+    let Some(job) = std::env::var_os("WORKDIR").and_then(|w| Some(Path::new(&w).parent()?.to_owned())) else {
+        return false;
+    };
+    let mut at = absolute(path);
+    for _ in 0..40 {
+        match fs::read_link(&at) {
+            Ok(to) => at = absolute(&at.parent().unwrap_or(Path::new("/")).join(to)),
+            Err(_) => break,
+        }
+    }
+    !at.starts_with(job) && !at.starts_with("/usr")
+}
+
 fn state(path: &Path, trace: &TraceDir) -> State {
     let meta = match fs::metadata(path) {
         Ok(meta) => meta,
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return State::Unreadable,
+        Err(_) if is_out_of_sight(path) => return State::Unreadable,
         Err(_) => return State::Missing,
     };
     let kind = meta.file_type();

@@ -13,7 +13,9 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-use super::trace::{Bytes, Record, Tool, TraceDir};
+use super::sandbox::INSIDE;
+use super::trace::{Bytes, Ended, Record, Tool, TraceDir};
+use crate::edit::perl;
 use crate::edit::sed::argv::{Invocation, PieceKind};
 
 /// The environment by which the runner speaks to the tracer.
@@ -39,29 +41,44 @@ pub fn started_as() -> Option<Tool> {
     let name = std::env::args_os().next()?;
     let name = Path::new(&name).file_name()?;
     let tool = Tool::ALL.into_iter().find(|t| name == t.name())?;
-    std::env::var_os(env::REAL).map(|_| tool)
+    real(tool).map(|_| tool)
+}
+
+/// The real program. Without our environment (`env -i /usr/bin/sed`) it is where the sandbox has it.
+fn real(tool: Tool) -> Option<PathBuf> {
+    let named = std::env::var_os(env::REAL).map(|dir| PathBuf::from(dir).join(tool.name()));
+    named.or_else(|| Some(Path::new(INSIDE).join("real").join(tool.name())).filter(|path| path.exists()))
+}
+
+fn trace_dir() -> Option<PathBuf> {
+    let named = std::env::var_os(env::TRACE).map(PathBuf::from);
+    named.or_else(|| Some(Path::new(INSIDE).join("trace")).filter(|path| path.exists()))
 }
 
 /// Runs the real tool and records what it did; never returns.
 pub fn main(tool: Tool) -> ! {
     let argv: Vec<OsString> = std::env::args_os().collect();
-    let real = PathBuf::from(std::env::var_os(env::REAL).unwrap_or_default()).join(tool.name());
+    let real = real(tool).unwrap_or_default();
     let mut command = Command::new(&real);
     command.arg0(&argv[0]).args(&argv[1..]);
-    let trace = std::env::var_os(env::TRACE).map(|dir| TraceDir::open(Path::new(&dir)));
+    let trace = trace_dir().map(|dir| TraceDir::open(&dir));
     let Some((trace, plan)) = trace.and_then(|t| Some((t, plan(tool, &argv)?))) else { fail(&real, command.exec()) };
     let watch = look::Watch::begin(&trace, plan, tool);
     let stdin = script::read_ahead(&trace, &watch.plan, &mut command);
-    let start = now();
+    let mut record = begun(tool, argv, &watch, stdin);
+    // a signal or the end of the phase may take us before the tool is done
+    add(&trace, &record);
+    // SAFETY: the call between fork and exec is one system call, and async-signal-safe
+    unsafe { command.pre_exec(end_with_the_tracer) };
     let status = match command.status() {
         Ok(status) => status,
         Err(error) => fail(&real, error),
     };
-    let end = now();
-    let record = record(tool, argv, &status, (start, end), watch, stdin, &trace);
-    if let Err(error) = trace.add(&record) {
-        eprintln!("ebaudit: the trace of {} is lost: {error}", tool.name());
-    }
+    record.end = now();
+    record.exit = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    record.ended = if status.signal().is_some() { Ended::Signal } else { Ended::Itself };
+    (record.targets, record.stdout) = watch.end(&trace);
+    add(&trace, &record);
     leave(status)
 }
 
@@ -89,75 +106,49 @@ fn plan(tool: Tool, argv: &[OsString]) -> Option<Plan> {
             Some(Plan { files, scripts })
         }
         Tool::Perl => {
-            let files = perl_files(&words)?;
-            Some(Plan { files, scripts: Vec::new() })
+            let call = perl::argv::Invocation::parse(&words);
+            // one that only reads is let be
+            call.in_place.then_some(Plan { files: call.files, scripts: Vec::new() })
         }
         Tool::Patch => Some(Plan { files: Vec::new(), scripts: Vec::new() }),
     }
 }
 
-/// The files of `perl -i`; none where perl does not edit in place.
-fn perl_files(words: &[Vec<u8>]) -> Option<Vec<(usize, Vec<u8>)>> {
-    let (mut in_place, mut code, mut i) = (false, false, 1);
-    while let Some(word) = words.get(i).filter(|w| w.first() == Some(&b'-') && w.len() > 1) {
-        i += 1;
-        if word == b"--" {
-            break;
-        }
-        let mut letters = word[1..].iter();
-        while let Some(letter) = letters.next() {
-            match letter {
-                // the rest of the word is the backup's suffix
-                b'i' => {
-                    in_place = true;
-                    break;
-                }
-                b'e' | b'E' => {
-                    code = true;
-                    if letters.as_slice().is_empty() {
-                        i += 1;
-                    }
-                    break;
-                }
-                b'I' | b'M' | b'm' | b'x' | b'F' | b'C' | b'D' | b'V' | b'd' => break,
-                _ => {}
-            }
-        }
-    }
-    if !code {
-        i += 1;
-    }
-    in_place.then(|| words.iter().cloned().enumerate().skip(i).collect())
-}
-
-fn record(
-    tool: Tool,
-    argv: Vec<OsString>,
-    status: &ExitStatus,
-    (start, end): (u64, u64),
-    watch: look::Watch,
-    read_ahead: Vec<(usize, String)>,
-    trace: &TraceDir,
-) -> Record {
-    let (targets, stdin, stdout, scripts) = watch.end(trace);
+/// What is known before the tool is started.
+fn begun(tool: Tool, argv: Vec<OsString>, watch: &look::Watch, read_ahead: Vec<(usize, String)>) -> Record {
+    let start = now();
     Record {
         tool,
+        pid: std::process::id(),
+        ended: Ended::Unseen,
         start,
-        end,
+        end: start,
         argv: argv.into_iter().map(|a| Bytes(a.into_vec())).collect(),
         cwd: Bytes(std::env::current_dir().map(|d| d.into_os_string().into_vec()).unwrap_or_default()),
-        exit: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
+        exit: 0,
         at: variable(env::AT),
         phase: String::from_utf8_lossy(&variable(env::PHASE).0).into_owned(),
         starter: ancestry::starter(std::env::var(env::SHELL).ok().and_then(|p| p.parse().ok())),
-        scripts: scripts.into_iter().chain(read_ahead).collect(),
-        targets,
-        stdin,
-        stdout,
+        scripts: watch.scripts.iter().cloned().chain(read_ahead).collect(),
+        targets: watch.targets.clone(),
+        stdin: watch.stdin.clone(),
+        stdout: watch.stdout(),
         locale: ["LC_ALL", "LC_CTYPE", "LANG"].map(variable).into_iter().find(|v| !v.0.is_empty()).unwrap_or_default(),
         posixly_correct: std::env::var_os("POSIXLY_CORRECT").is_some(),
         patch: std::env::var_os(env::PATCH).map(|p| Bytes(p.into_vec())),
     }
+}
+
+fn add(trace: &TraceDir, record: &Record) {
+    if let Err(error) = trace.add(record) {
+        eprintln!("ebaudit: the trace of {} is lost: {error}", record.tool.name());
+    }
+}
+
+/// The tool must not go on alone where a signal meant it and met the tracer.
+fn end_with_the_tracer() -> std::io::Result<()> {
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
+    Ok(())
 }
 
 fn variable(name: &str) -> Bytes {
@@ -186,24 +177,4 @@ fn fail(real: &Path, error: std::io::Error) -> ! {
 fn is_output(stream: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     std::env::var(env::OUTPUT).is_ok_and(|o| o == format!("{}:{}", stream.dev(), stream.ino()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn files(words: &[&str]) -> Option<Vec<usize>> {
-        let words: Vec<Vec<u8>> = words.iter().map(|w| w.as_bytes().to_vec()).collect();
-        perl_files(&words).map(|f| f.into_iter().map(|(i, _)| i).collect())
-    }
-
-    #[test]
-    fn knows_the_files_of_perl_in_place() {
-        assert_eq!(files(&["perl", "-pi", "-e", "s/a/b/", "x", "y"]), Some(vec![4, 5]));
-        assert_eq!(files(&["perl", "-pi.bak", "-e", "s/a/b/", "x"]), Some(vec![4]));
-        assert_eq!(files(&["perl", "-i", "-pe", "s/a/b/", "x"]), Some(vec![4]));
-        assert_eq!(files(&["perl", "-i", "-pes/a/b/", "--", "-x"]), Some(vec![4]));
-        assert_eq!(files(&["perl", "-i", "script.pl", "x"]), Some(vec![3]));
-        assert_eq!(files(&["perl", "-ne", "print", "x"]), None);
-    }
 }

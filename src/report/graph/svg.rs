@@ -76,11 +76,8 @@ fn legend(out: &mut String) {
         x += 30 + name.len() * 7;
     }
     for (class, name) in [("pin", "pinned to"), ("binding", "bound to"), ("need", "needs")] {
-        let _ = writeln!(
-            out,
-            "<path class=\"{class}\" d=\"M{x} 42h26\"/><text x=\"{}\" y=\"46\">{name}</text>",
-            x + 31
-        );
+        let _ =
+            writeln!(out, "<path class=\"{class}\" d=\"M{x} 42h26\"/><text x=\"{}\" y=\"46\">{name}</text>", x + 31);
         x += 44 + name.len() * 7;
     }
 }
@@ -88,7 +85,12 @@ fn legend(out: &mut String) {
 fn heads(out: &mut String, plan: &Layout) {
     for (at, head) in plan.heads.iter().enumerate() {
         let x = LEFT + at * (WIDTH + GAP_X);
-        let _ = writeln!(out, "<text x=\"{x}\" y=\"{}\" font-weight=\"bold\" fill=\"#555\">{}</text>", TOP - 10, escaped(head));
+        let _ = writeln!(
+            out,
+            "<text x=\"{x}\" y=\"{}\" font-weight=\"bold\" fill=\"#555\">{}</text>",
+            TOP - 10,
+            escaped(head)
+        );
     }
 }
 

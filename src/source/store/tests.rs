@@ -162,3 +162,21 @@ fn many_at_once_keep_their_order() {
     }
     assert!(place.store.obtain_all(&[], &()).is_empty());
 }
+
+#[test]
+fn a_copy_that_can_not_be_read_is_said_so() {
+    use std::os::unix::fs::PermissionsExt;
+    // nothing is closed to root
+    if rustix::process::geteuid().is_root() {
+        return;
+    }
+    let place = place(false);
+    let file = distfile("a.tar", b"good");
+    let path = place.put("distdir/a.tar", b"good");
+    for (path, mode) in [(path.as_path(), 0o000), (path.parent().unwrap(), 0o600)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let said = fetch_failed(place.obtain(&file));
+        assert!(said.contains("can't be read") && said.contains("Permission denied"), "{said}");
+    }
+    fs::set_permissions(path.parent().unwrap(), fs::Permissions::from_mode(0o700)).unwrap();
+}

@@ -1,0 +1,59 @@
+//! Perl calls that changed nothing: whether they matched all the same, and why they did not.
+
+use super::edits::{Judged, Scene};
+use super::shelves::{Shelves, own};
+use crate::edit::cause::Explained;
+use crate::edit::cause::perl::{self, Bench, Dead};
+use crate::edit::outcome::union;
+use crate::edit::perl::argv::Invocation;
+use crate::phase::job::find_program;
+use crate::phase::trace::Record;
+use crate::report::model::{Cause, EditKind, Verdict};
+
+/// Refines the verdicts of dead perl calls, and says why those that stay dead are.
+pub fn judge(edits: &mut [Judged], scene: &Scene, shelves: &Shelves) {
+    let mut bench = None;
+    for judged in edits.iter_mut().filter(|j| j.edit.kind == EditKind::Perl && j.edit.verdict == Verdict::Dead) {
+        // what perl refused says nothing of its files
+        let ran = !judged.edit.targets.is_empty() && judged.edit.exit == Some(0);
+        let Some(place) = judged.place.as_ref().filter(|_| ran) else { continue };
+        let made = bench.get_or_insert_with(|| find_program("perl").and_then(|p| Bench::new(&p, "C.UTF-8").ok()));
+        let Some(bench) = made else { continue };
+        let calls: Vec<(&Record, Invocation)> = place.records.iter().map(|r| (r, invocation(r))).collect();
+        for (record, call) in &calls {
+            let own = own(record, scene);
+            let contents: Vec<&[u8]> = own.iter().map(|o| o.content.as_slice()).collect();
+            let verdicts = perl::verdicts(call, &contents, bench).unwrap_or_default();
+            for (own, verdict) in own.iter().zip(verdicts) {
+                let known = judged.edit.targets.iter_mut().find(|t| t.path == own.shown);
+                known.into_iter().for_each(|t| t.verdict = union([t.verdict, verdict]));
+            }
+        }
+        judged.edit.verdict = union(judged.edit.targets.iter().map(|t| t.verdict));
+        if judged.edit.verdict == Verdict::Dead {
+            judged.explained = explained(&calls, scene, shelves, bench);
+        }
+    }
+}
+
+fn invocation(record: &Record) -> Invocation {
+    Invocation::parse(&record.argv.iter().map(|w| w.0.clone()).collect::<Vec<_>>())
+}
+
+/// The cause of the first call that has one, else why there is none.
+fn explained(calls: &[(&Record, Invocation)], scene: &Scene, shelves: &Shelves, bench: &Bench) -> Option<Explained> {
+    let shelf = shelves.get()?;
+    let mut first = None;
+    for (record, call) in calls {
+        let own = own(record, scene);
+        if own.is_empty() {
+            continue;
+        }
+        let found = perl::explain(&Dead { call, own: &own, moment: record.start }, shelf, bench);
+        if found.cause != Cause::Unknown {
+            return Some(found);
+        }
+        first.get_or_insert(found);
+    }
+    first
+}

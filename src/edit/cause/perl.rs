@@ -1,0 +1,303 @@
+//! Why a perl call is dead, proved on the tree by the real perl.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use super::search::{self, Found, Query, Unseen, first_change};
+use super::{Explained, Own, Shelf, evidence, fitted, literal, of, relax, with, words};
+use crate::edit::cause::relax::Relax;
+use crate::edit::perl::argv::Invocation;
+use crate::edit::perl::product;
+use crate::edit::perl::script::{Act, Regex, Script, Span, Statement};
+use crate::edit::trial::Trial;
+use crate::escape::show;
+use crate::report::model::{Cause, Evidence, Verdict};
+
+/// Runs perl scripts that do no more than edit.
+#[derive(Debug)]
+pub struct Bench {
+    trial: Trial,
+}
+
+impl Bench {
+    /// `perl` is the real one.
+    pub fn new(perl: &Path, locale: &str) -> io::Result<Bench> {
+        Ok(Bench { trial: Trial::new(perl, locale)? })
+    }
+
+    /// What a script makes of each content. None where perl refuses it, where it does not end in time, or where it
+    /// could do anything else.
+    fn run(&self, script: &[u8], call: &Invocation, contents: &[&[u8]]) -> Option<Vec<Vec<u8>>> {
+        // what was changed about a script may have made code of it
+        Script::cut(&[script.to_vec()]).ok()?;
+        let mut words: Vec<OsString> = call.switches.iter().cloned().map(OsString::from_vec).collect();
+        words.push(if call.prints { "-pi" } else { "-ni" }.into());
+        words.extend(["-e".into(), OsString::from_vec(script.to_vec()), "--".into()]);
+        self.trial.run(&words, &[], contents)
+    }
+}
+
+/// A call that changed none of its files.
+#[derive(Debug)]
+pub struct Dead<'a> {
+    pub call: &'a Invocation,
+    pub own: &'a [Own],
+    /// When it began, by the trace's clock.
+    pub moment: u64,
+}
+
+/// The script of a call, or why it can't be run again.
+fn script(call: &Invocation) -> Result<Script, String> {
+    if let Some(beyond) = &call.beyond {
+        return Err(beyond.clone());
+    }
+    let script = Script::cut(&call.pieces)?;
+    let prints = script.statements.iter().any(|s| s.act == Act::Print);
+    match (call.prints, call.reads) {
+        (true, _) if !prints => Ok(script),
+        (false, true) if prints && script.statements.len() == 1 => Ok(script),
+        _ => Err("its script prints by itself".to_owned()),
+    }
+}
+
+/// The verdicts on the files of a call that left them as they were: a match that gives the same text is no dead one,
+/// nor are statements that undo each other. None where it can't be told.
+pub fn verdicts(call: &Invocation, contents: &[&[u8]], bench: &Bench) -> Option<Vec<Verdict>> {
+    let script = script(call).ok()?;
+    let mut found = vec![Verdict::Dead; contents.len()];
+    for statement in &script.statements {
+        let after = bench.run(script.source(&statement.span), call, contents)?;
+        let marked = marked(&script, statement).and_then(|marked| bench.run(&marked, call, contents));
+        for (index, verdict) in found.iter_mut().enumerate() {
+            if after[index] != contents[index] {
+                *verdict = Verdict::NetZero;
+            } else if *verdict == Verdict::Dead && marked.as_ref().is_some_and(|m| m[index] != contents[index]) {
+                *verdict = Verdict::Identity;
+            }
+        }
+    }
+    Some(found)
+}
+
+/// A statement that leaves a mark where it matches.
+fn marked(script: &Script, statement: &Statement) -> Option<Vec<u8>> {
+    let Act::Substitute { replacement, .. } = &statement.act else { return None };
+    Some(patched(script, statement, &[(replacement.clone(), vec![2])]))
+}
+
+/// The text of a statement with other texts at some places.
+fn patched(script: &Script, statement: &Statement, patches: &[(Span, Vec<u8>)]) -> Vec<u8> {
+    let mut patches: Vec<&(Span, Vec<u8>)> = patches.iter().collect();
+    patches.sort_by_key(|(span, _)| span.start);
+    let (mut out, mut at) = (Vec::new(), statement.span.start);
+    for (span, text) in patches {
+        out.extend_from_slice(script.source(&(at..span.start)));
+        out.extend_from_slice(text);
+        at = span.end;
+    }
+    out.extend_from_slice(script.source(&(at..statement.span.end)));
+    out
+}
+
+/// The first cause, in the contract's order, that holds for one of the statements.
+pub fn explain(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
+    let unknown = |why: String| Explained { reason: Some(why), ..of(Cause::Unknown) };
+    let script = match script(dead.call) {
+        Ok(script) => script,
+        Err(why) => return unknown(format!("{why}, so it was not run again")),
+    };
+    let contents: Vec<&[u8]> = dead.own.iter().map(|o| o.content.as_slice()).collect();
+    if bench.run(&script.text, dead.call, &contents).is_none_or(|after| after != contents) {
+        return unknown("run again it did otherwise".to_owned());
+    }
+    let explained =
+        script.statements.iter().map(|statement| Case { dead, script: &script, statement, shelf, bench }.explain());
+    let mut explained: Vec<Explained> = explained.collect();
+    let first = explained.iter().position(|e| e.cause != Cause::Unknown).unwrap_or(0);
+    explained.swap_remove(first)
+}
+
+struct Case<'a> {
+    dead: &'a Dead<'a>,
+    script: &'a Script,
+    statement: &'a Statement,
+    shelf: &'a Shelf,
+    bench: &'a Bench,
+}
+
+impl Case<'_> {
+    fn explain(&self) -> Explained {
+        let early = None.or_else(|| self.never()).or_else(|| self.superseded()).or_else(|| self.upstreamed());
+        if let Some(explained) = early {
+            return explained;
+        }
+        let (elsewhere, unseen) = self.wrong_file();
+        if let Some(explained) = elsewhere {
+            return explained;
+        }
+        let explained = self.drifted().unwrap_or_else(|| self.removed());
+        Explained { reason: unseen.sentence().or(explained.reason), ..explained }
+    }
+
+    fn run(&self, script: &[u8], contents: &[&[u8]]) -> Option<Vec<Vec<u8>>> {
+        self.bench.run(script, self.dead.call, contents)
+    }
+
+    fn text(&self) -> &[u8] {
+        self.script.source(&self.statement.span)
+    }
+
+    fn never(&self) -> Option<Explained> {
+        let same = match &self.statement.act {
+            Act::Substitute { replacement, .. } => self.script.source(replacement) == b"$&",
+            Act::Transliterate { from, to } => self.script.source(from) == self.script.source(to),
+            Act::Print => false,
+        };
+        same.then(|| of(Cause::Never))
+    }
+
+    /// The first of `contents` that a script changes, as evidence.
+    fn first_hit(&self, script: &[u8], contents: &[Vec<u8>], note: &str) -> Option<Vec<Evidence>> {
+        let slices: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
+        let after = self.run(script, &slices)?;
+        self.dead.own.iter().zip(contents.iter().zip(&after)).find_map(|(own, (old, new))| {
+            let (line, text) = first_change(old, new)?;
+            // where the content is not the file's own, its line is
+            let own_line = own.content.split(|b| *b == b'\n').nth(line as usize - 1);
+            let is_pristine = own.pristine.as_ref().is_some_and(|p| p == old);
+            let text = if is_pristine { text } else { own_line.unwrap_or_default().to_vec() };
+            Some(vec![line_of(own, line, &text, note)])
+        })
+    }
+
+    fn superseded(&self) -> Option<Explained> {
+        let pristine = self.pristine();
+        let found = self.first_hit(self.text(), &pristine, "stood here before an earlier step of the phase")?;
+        Some(with(Cause::Superseded, found))
+    }
+
+    fn pristine(&self) -> Vec<Vec<u8>> {
+        self.dead.own.iter().map(|o| o.pristine.clone().unwrap_or_else(|| o.content.clone())).collect()
+    }
+
+    fn upstreamed(&self) -> Option<Explained> {
+        let finder = product::finder(self.script, self.statement)?;
+        // in the source as it came: what this phase itself wrote is no doing of upstream
+        Some(with(Cause::Upstreamed, self.first_hit(&finder, &self.pristine(), "already so")?))
+    }
+
+    /// A literal of each expression that has one, and whether its case does not count.
+    fn literals(&self) -> Vec<(Vec<u8>, bool)> {
+        let of = |regex: &&Regex| {
+            let text = self.script.source(&regex.span);
+            // variables, blanks that do not count, flags in the midst: its text is not what it says
+            let plain = !text.iter().any(|b| matches!(b, b'$' | b'@') && !text.ends_with(&[*b]))
+                && !self.script.has_flag(regex, b'x')
+                && memchr::memmem::find(text, b"(?").is_none();
+            let literal = plain.then(|| literal::required(text, true)).flatten()?;
+            // a literal across lines is none
+            (!literal.contains(&b'\n')).then(|| (literal, self.script.has_flag(regex, b'i')))
+        };
+        self.statement.deciding().iter().filter_map(of).collect()
+    }
+
+    /// The cause, and what the search for it did not see.
+    fn wrong_file(&self) -> (Option<Explained>, Unseen) {
+        let literals = self.literals();
+        // without any text to look for all files would have to be tried
+        if literals.is_empty() {
+            return (None, Unseen::default());
+        }
+        let own: Vec<PathBuf> = self.dead.own.iter().map(|o| o.path.clone()).collect();
+        let query = Query {
+            run: &|contents| self.run(self.text(), contents),
+            literals: &literals.iter().map(|l| l.0.clone()).collect::<Vec<_>>(),
+            ignore_case: literals.iter().any(|l| l.1),
+            own: &own,
+            moment: self.dead.moment,
+            named: None,
+        };
+        let Found { hits, unseen } = search::search(self.shelf, &query);
+        let found = (!hits.is_empty()).then(|| with(Cause::WrongFile, evidence(&hits, "matches here")));
+        (found, unseen)
+    }
+
+    fn drifted(&self) -> Option<Explained> {
+        let deciding = self.statement.deciding();
+        for relax in Relax::ALL.into_iter().filter(|r| *r != Relax::RegexDialect) {
+            let patches: Vec<(Span, Vec<u8>)> = deciding.iter().filter_map(|r| self.relaxed(relax, r)).collect();
+            let content_too = matches!(relax, Relax::LineEnding | Relax::Blanks | Relax::Quotes);
+            if patches.is_empty() && !content_too {
+                continue;
+            }
+            let contents: Vec<Vec<u8>> = self.dead.own.iter().map(|o| relax.content(&o.content)).collect();
+            let script = patched(self.script, self.statement, &patches);
+            if let Some(found) = self.first_hit(&script, &contents, relax.note()) {
+                return Some(with(Cause::Drifted, found));
+            }
+        }
+        self.near_words(&deciding)
+    }
+
+    fn relaxed(&self, relax: Relax, regex: &Regex) -> Option<(Span, Vec<u8>)> {
+        let text = self.script.source(&regex.span);
+        let relaxed = match relax {
+            Relax::Blanks if !self.script.has_flag(regex, b'x') => relax::without_blanks(text),
+            Relax::Quotes => text.iter().map(|b| if *b == b'\'' { b'"' } else { *b }).collect(),
+            Relax::Anchor => relax::without_anchors(text),
+            Relax::Case if !self.script.has_flag(regex, b'i') => {
+                return Some((regex.flags.clone(), [b"i", self.script.source(&regex.flags)].concat()));
+            }
+            _ => return None,
+        };
+        (relaxed != text && !relaxed.is_empty()).then(|| (regex.span.clone(), relaxed))
+    }
+
+    /// A version with other numbers, or the line that shares most words, where the statement changes it once what
+    /// the line has otherwise does not count.
+    fn near_words(&self, deciding: &[&Regex]) -> Option<Explained> {
+        let source = |regex: &Regex| self.script.source(&regex.span);
+        let versions = deciding.iter().filter_map(|r| Some((r.span.clone(), relax::any_version(source(r))?)));
+        let versions: Vec<(Span, Vec<u8>)> = versions.collect();
+        if !versions.is_empty() {
+            let contents: Vec<Vec<u8>> = self.dead.own.iter().map(|o| o.content.clone()).collect();
+            let script = patched(self.script, self.statement, &versions);
+            if let Some(found) = self.first_hit(&script, &contents, "words") {
+                return Some(with(Cause::Drifted, found));
+            }
+        }
+        let longest = source(deciding.iter().max_by_key(|r| r.span.len())?);
+        self.dead.own.iter().find_map(|own| {
+            let (number, line) = words::nearest(longest, &own.content)?;
+            let fit = |r: &&Regex| Some((r.span.clone(), fitted::fitted(source(r), true, &line)?));
+            let patches: Vec<(Span, Vec<u8>)> = deciding.iter().filter_map(fit).collect();
+            let alone = [line.as_slice(), b"\n"].concat();
+            let script = patched(self.script, self.statement, &patches);
+            let after = self.run(&script, &[&alone]).filter(|_| !patches.is_empty())?;
+            (after[0] != alone).then(|| with(Cause::Drifted, vec![line_of(own, number, &line, "words")]))
+        })
+    }
+
+    /// Removed only where the text that every match holds is nowhere.
+    fn removed(&self) -> Explained {
+        let literals = self.literals();
+        if literals.iter().any(|(text, ignore_case)| !self.shelf.holds(self.dead.moment, text, *ignore_case)) {
+            return of(Cause::Removed);
+        }
+        let why = match literals.is_empty() {
+            true => "it has no plain text to look for",
+            false => "its text is in the source, yet nothing shows why it does not match",
+        };
+        Explained { reason: Some(why.to_owned()), ..of(Cause::Unknown) }
+    }
+}
+
+fn line_of(own: &Own, line: u32, text: &[u8], note: &str) -> Evidence {
+    Evidence { path: own.shown.clone(), line: Some(line), text: Some(show(text)), note: Some(note.to_owned()) }
+}
+
+#[cfg(test)]
+#[path = "perl_tests.rs"]
+mod tests;

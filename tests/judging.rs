@@ -1,0 +1,116 @@
+//! What is said of single edits, on small overlays from end to end.
+
+#[path = "cli/fixture.rs"]
+#[allow(dead_code)]
+mod fixture;
+#[allow(dead_code)]
+mod support;
+
+use fixture::with_foo;
+use serde_json::Value;
+use support::run::{audit, run};
+
+/// The first line of src_prepare's body behind `default`.
+const FIRST: u64 = 13;
+
+/// The report of an ebuild whose src_prepare is `default` and these lines.
+#[track_caller]
+fn prepared(lines: &str) -> Value {
+    reported(&format!("src_prepare() {{\n\tdefault\n{lines}}}\n"))
+}
+
+#[track_caller]
+fn reported(text: &str) -> Value {
+    let place = with_foo(text);
+    let words = ["--format", "json", "--fail-on", "never"];
+    let report = run(&place, &mut audit(&place, words)).exits(0).json();
+    report["ebuilds"][0].clone()
+}
+
+/// `rule line cause note` of each finding.
+fn findings(ebuild: &Value) -> Vec<String> {
+    let text = |v: &Value| v.as_str().unwrap_or("-").to_owned();
+    let one = |f: &Value| {
+        let words = [text(&f["rule"]), f["line"].to_string(), text(&f["cause"]), text(&f["evidence"][0]["note"])];
+        words.join(" ").trim_end_matches(" -").to_owned()
+    };
+    ebuild["findings"].as_array().unwrap().iter().map(one).collect()
+}
+
+/// `line verdict` of each edit.
+fn verdicts(ebuild: &Value) -> Vec<String> {
+    let edits = ebuild["edits"].as_array().unwrap().iter();
+    edits.map(|e| format!("{} {}", e["origin"]["line"], e["verdict"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn a_dead_perl_call_has_a_cause() {
+    let ebuild = prepared(
+        "\tprintf 'one\\ngamma\\n' > b.c || die\n\tperl -pi -e 's/gamma/x/' a.txt || die\n\
+         \tperl -i -pe 's/ALPHA/x/; s/zeta/y/' a.txt || die\n\tperl -pi -e 's/omega/longer/' a.txt || die\n\
+         \tperl -pi -e 's/beta/beta/' a.txt || die\n\tperl -pi -e 's/(omega)/uc $1/e' a.txt || die\n",
+    );
+    let line = |n: u64, rest: &str| format!("DeadPerl {} {rest}", FIRST + n);
+    let wanted = [line(1, "wrong-file matches here"), line(2, "drifted case"), line(3, "removed"), line(5, "unknown")];
+    assert_eq!(findings(&ebuild), wanted);
+    assert_eq!(verdicts(&ebuild)[3], format!("{} identity", FIRST + 4));
+    let reason = ebuild["findings"][3]["reason"].as_str().unwrap();
+    assert_eq!(reason, "its replacement is code (flag e), so it was not run again");
+}
+
+#[test]
+fn a_line_is_drifted_only_where_sed_would_change_it() {
+    let ebuild = prepared(
+        "\tprintf 'set(PATCH_VERSION 0)\\nvalue_of other thing\\n' > b.txt || die\n\
+         \tsed -i 's/PATCH_VERSION 5/x/' b.txt || die\n\
+         \tsed -i '/^value_of_other/s/thing_there/x/' b.txt || die\n",
+    );
+    let wanted = [format!("DeadSed {} drifted words", FIRST + 1), format!("DeadSed {} removed", FIRST + 2)];
+    assert_eq!(findings(&ebuild), wanted);
+}
+
+#[test]
+fn what_a_search_did_not_see_is_said() {
+    let ebuild = reported(
+        "src_unpack() {\n\tdefault\n\tcd \"${S}\" || die\n\
+         \ttruncate -s 5M huge.txt || die\n\tprintf 'gamma\\0' > data.bin || die\n}\n\n\
+         src_prepare() {\n\tdefault\n\tsed -i s/gamma/x/ a.txt || die\n}\n",
+    );
+    let reason = ebuild["findings"][0]["reason"].as_str();
+    let wanted = "1 file too large for it was not searched, 1 binary file with its text was not tried";
+    assert_eq!((reason, &ebuild["findings"][0]["cause"]), (Some(wanted), &"removed".into()));
+}
+
+#[test]
+fn lines_are_right_beside_a_debug_trap_of_the_ebuild() {
+    let ebuild = prepared(
+        "\ttrap 'COUNT=$(( COUNT + 1 ))' DEBUG\n\tsed -i s/alpha/A/ a.txt || die\n\t:\n\ttrap - DEBUG\n\
+         \tsed -i s/gamma/A/ a.txt || die\n\t[[ ${COUNT} -ge 2 && ${COUNT} -le 5 ]] || die \"${COUNT}\"\n",
+    );
+    assert_eq!(verdicts(&ebuild), [format!("{} live", FIRST + 1), format!("{} dead", FIRST + 4)]);
+    assert_eq!(ebuild["status"], "audited");
+}
+
+#[test]
+fn a_function_named_sed_leaves_its_callers_their_calls() {
+    let ebuild = reported(
+        "sed() { command sed -i \"$@\" || die; }\n\nsrc_prepare() {\n\tdefault\n\
+         \tsed -e s/alpha/A/ a.txt\n\t\\sed -e s/gamma/G/ a.txt\n}\n",
+    );
+    assert_eq!(verdicts(&ebuild), [format!("{} live", FIRST + 2), format!("{} dead", FIRST + 3)]);
+    assert_eq!(findings(&ebuild), [format!("DeadSed {} removed", FIRST + 3)]);
+}
+
+#[test]
+fn a_call_that_was_cut_off_is_unknown() {
+    let ebuild = prepared(
+        "\ttimeout 0.3 sed -i ':a;ba' a.txt\n\tsed -i ':b;bb' a.txt &\n\tsleep 0.3; kill -9 $!; wait\n\
+         \t( ulimit -t 1; exec sed -i ':c;bc' a.txt )\n\tsed -i ':d;bd' a.txt &\n\tsleep 0.3\n",
+    );
+    let line = |n: u64| format!("{} unknown", FIRST + n);
+    assert_eq!(verdicts(&ebuild), [line(0), line(1), line(3), line(4)]);
+    assert!(findings(&ebuild).is_empty(), "{:?}", findings(&ebuild));
+    let reason = |n: usize| ebuild["edits"][n]["reason"].as_str().unwrap().to_owned();
+    assert_eq!(reason(0), "a signal or the end of the phase came before the end of sed");
+    assert_eq!(reason(2), "sed was ended by a signal");
+}
