@@ -100,6 +100,8 @@ pub enum Stream {
         contents: State,
     },
     Pipe,
+    /// /dev/null
+    Null,
     Other,
 }
 
