@@ -158,3 +158,29 @@ fn a_loop_with_as_many_scripts_as_turns_is_judged() {
     assert!(commands.iter().all(|c| c["verdict"] == "dead"));
     assert_eq!(commands[119]["reason"], "only 100 dead commands of a place are explained");
 }
+
+#[test]
+fn a_changed_file_names_the_patch_that_changed_it() {
+    let place = with_foo(
+        "PATCHES=( \"${FILESDIR}\"/one.patch )\n\nsrc_prepare() {\n\tdefault\n\tmkdir sub && echo beta > sub/b.txt || die\n\
+         \tpatch -d sub -p3 < \"${FILESDIR}\"/two.patch || die\n\tpatch -i \"${FILESDIR}\"/three.patch || die\n}\n",
+    );
+    let patch = |name: &str, file: &str, old: &str, new: &str| {
+        let text = format!("--- {file}\n+++ {file}\n@@ -1 +1 @@\n-{old}\n+{new}\n");
+        support::overlay::put(&place.package_dir("dev-libs/foo-1.2").join("files").join(name), text);
+    };
+    let one = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-alpha\n+ALPHA\n beta\n--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+gamma\n";
+    support::overlay::put(&place.package_dir("dev-libs/foo-1.2").join("files/one.patch"), one);
+    patch("two.patch", "x/y/z/b.txt", "beta", "BETA");
+    patch("three.patch", "deep/down/new.txt", "gamma", "GAMMA");
+    let report = run(&place, &mut audit(&place, ["--format", "json"])).exits(0).json();
+    let ebuild = &report["ebuilds"][0];
+    let lines = |file: &Value| -> Vec<u64> {
+        let ids = file["edits"].as_array().unwrap().iter();
+        ids.map(|id| ebuild["edits"][id.as_u64().unwrap() as usize]["origin"]["line"].as_u64().unwrap()).collect()
+    };
+    let changed = ebuild["changed"].as_array().unwrap().iter();
+    let told: Vec<_> = changed.map(|c| (c["path"].as_str().unwrap(), lines(c))).collect();
+    let wanted = [("foo-1.2/a.txt", vec![11]), ("foo-1.2/new.txt", vec![11, 17]), ("foo-1.2/sub/b.txt", vec![16])];
+    assert_eq!(told, wanted);
+}

@@ -198,7 +198,7 @@ pub struct AuditArgs {
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
 
-    /// Seconds that the phases of one ebuild may take
+    /// Seconds that the phases of one ebuild may take, and judging its edits as well
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub timeout: u64,
 

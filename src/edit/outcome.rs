@@ -80,8 +80,12 @@ fn ended(record: &Record) -> CallOutcome {
     }
 }
 
-/// The files that a patch names; what they held is not known.
+/// The files that a patch changed; where none was looked at (it came through a pipe), those that it names.
 fn patched(record: &Record) -> Vec<FileOutcome> {
+    if !record.targets.is_empty() {
+        let changed = files(record).into_iter().filter(|f| f.before != f.after);
+        return changed.map(|f| FileOutcome { verdict: Verdict::Live, ..f }).collect();
+    }
     let text = record.patch.as_ref().and_then(|p| std::fs::read(path(p)).ok()).unwrap_or_default();
     let words: Vec<Vec<u8>> = record.argv.iter().map(|w| w.0.clone()).collect();
     let (strip, dir) = patch::options(&words);

@@ -158,6 +158,13 @@ fn input(trace: &TraceDir) -> Stream {
     Stream::File { path: Bytes(link_of(0).into_os_string().into_vec()), contents }
 }
 
+/// What standard input holds, where it is a file, without moving in it.
+pub fn stdin() -> Option<Vec<u8>> {
+    let stdin = std::io::stdin();
+    let (file, meta) = described(stdin.as_fd()).filter(|(_, meta)| meta.is_file())?;
+    read_from(&file, rustix::fs::tell(&file).unwrap_or(0), &meta)
+}
+
 fn output() -> Output {
     let stdout = std::io::stdout();
     let Some((file, meta)) = described(stdout.as_fd()) else { return Output::Known(Stream::Other) };
