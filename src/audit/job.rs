@@ -13,12 +13,13 @@ use super::failure::Failure;
 use super::report;
 use super::suggest::Fixes;
 use super::variables;
+use crate::gentoo::masters::RepositorySet;
 use crate::gentoo::metadata::Metadata;
 use crate::gentoo::profile::{UsePackage, UseState};
 use crate::gentoo::repository::EbuildFile;
-use crate::phase::job::{JobDir, find_program};
+use crate::phase::job::{JobDir, RunDir, find_program};
 use crate::phase::notes::Death;
-use crate::phase::runner::{self, End, Outcome, Step, Task};
+use crate::phase::runner::{self, Bounds, End, Outcome, Step, Task};
 use crate::report::model::EbuildReport;
 use crate::source::unpack::{self, UnpackError};
 use crate::tree::{Pack, Snapshot, SnapshotError};
@@ -59,25 +60,40 @@ pub fn left_out(context: &Context, ebuild: &EbuildFile, reason: &str) -> EbuildR
 
 /// What an ebuild says of itself once it is sourced; none where that fails.
 pub fn metadata(context: &Context, ebuild: &EbuildFile) -> Option<Metadata> {
-    let text = String::from_utf8_lossy(&fs::read(&ebuild.path).ok()?).into_owned();
-    let eapi = eapi::declared(&text);
-    eapi::supported(&eapi).ok()?;
-    let job = JobDir::create(&context.run, &format!("metadata/{}", ebuild.cpv.pf())).ok()?;
+    source_metadata(&context.run, &context.set, &context.options.bounds, context.options.limits.max_bytes, ebuild).ok()
+}
+
+/// The metadata of an ebuild from sourcing it in bash; the error says why bash or the ebuild itself gave up.
+pub fn source_metadata(
+    run: &RunDir,
+    set: &RepositorySet,
+    bounds: &Bounds,
+    max_bytes: u64,
+    ebuild: &EbuildFile,
+) -> Result<Metadata, String> {
+    let bytes = fs::read(&ebuild.path).map_err(|error| format!("can't read the ebuild: {error}"))?;
+    let eapi = eapi::declared(&String::from_utf8_lossy(&bytes));
+    eapi::supported(&eapi).map_err(|failure| failure.reason)?;
+    let name = format!("metadata/{}/{}", ebuild.cpv.category, ebuild.cpv.pf());
+    let job = JobDir::create(run, &name).map_err(|error| format!("can't make the job's folders: {error}"))?;
     let task = Task {
-        run: &context.run,
+        run,
         job: &job,
         ebuild: &ebuild.path,
-        eclass_dirs: &context.set.eclass_dirs(),
-        variables: &variables::of_name(ebuild, &eapi, context.options.limits.max_bytes),
-        bounds: &context.options.bounds,
+        eclass_dirs: &set.eclass_dirs(),
+        variables: &variables::of_name(ebuild, &eapi, max_bytes),
+        bounds,
     };
     let mut found = None;
-    runner::run(&task, |_| {
+    let outcome = runner::run(&task, |_| {
         found = Some(Metadata::from_map(&read_metadata(&job.ctl().join("metadata"))));
         false
     })
-    .ok()?;
-    found
+    .map_err(|error| format!("can't run bash: {error}"))?;
+    found.ok_or_else(|| match outcome.end {
+        End::Failed(why) => why,
+        other => format!("sourcing it ended early: {other:?}"),
+    })
 }
 
 fn go(context: &Context, ebuild: &EbuildFile, facts: &mut Facts, kept: &mut Option<JobDir>) -> Result<(), Failure> {

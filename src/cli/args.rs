@@ -54,6 +54,18 @@ pub struct PlanArgs {
     #[arg(long, value_name = "PACKAGE")]
     pub keep: Vec<String>,
 
+    /// Hold the plan against real Portage: emerge --pretend on a scratch copy of the system
+    #[arg(long)]
+    pub verify: bool,
+
+    /// The virtual environment whose Portage --verify asks [default: emerge on PATH]
+    #[arg(long, value_name = "VENV", requires = "verify")]
+    pub portage: Option<PathBuf>,
+
+    /// Audit the ebuilds of the plan as well (text format)
+    #[arg(long)]
+    pub audit: bool,
+
     /// Give the command in the form that also updates world
     #[arg(long)]
     pub world: bool,

@@ -1,15 +1,23 @@
 //! `ebaudit plan`.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use clap::Parser as _;
 use serde::Serialize;
 
-use super::args::{PlanArgs, PlanFormat, When};
+use super::args::{Args, Command, PlanArgs, PlanFormat, When};
 use super::{drop_in, exit};
-use crate::gentoo::system::System;
-use crate::plan::{self, Answer, BrokenBinding, Movable, Options, Status};
+use crate::audit;
+use crate::gentoo::cpv::Cpv;
+use crate::gentoo::system::{MetadataSource, System};
+use crate::phase::job::RunDir;
+use crate::phase::runner::Bounds;
+use crate::plan::{self, Action, Answer, BrokenBinding, Movable, Options, Status};
 use crate::report::graph::{self, Shape};
 use crate::report::plan as text;
 use crate::report::printable;
@@ -23,8 +31,7 @@ pub fn run(args: PlanArgs) -> Result<u8> {
         },
         None => None,
     };
-    let environment = if args.root == Path::new("/") { std::env::vars_os().collect() } else { Default::default() };
-    let system = System::load(&args.root, environment)?;
+    let system = load(&args)?;
     if args.list {
         let movable = plan::movable(&system);
         problems(&args, &system);
@@ -37,8 +44,12 @@ pub fn run(args: PlanArgs) -> Result<u8> {
         return Ok(if broken.is_empty() { exit::DONE } else { exit::FINDINGS });
     }
     let options = Options { without: args.without.clone(), keep: args.keep.clone(), world: args.world };
-    let answer = plan::plan(&system, &args.goals, &options)?;
+    let mut answer = plan::plan(&system, &args.goals, &options)?;
+    plan::gates::check(&system, &mut answer);
     problems(&args, &system);
+    if args.verify && answer.status == Status::Planned {
+        answer.verification = Some(plan::verify::verify(&system, &answer, args.portage.as_deref())?);
+    }
     if let Some((path, shape)) = shape {
         std::fs::write(path, graph::draw(&answer, shape)).with_context(|| format!("can't write {}", path.display()))?;
     }
@@ -46,7 +57,56 @@ pub fn run(args: PlanArgs) -> Result<u8> {
         drop_in::write(dir, &answer)?;
     }
     print(&args, &answer)?;
-    Ok(if answer.status == Status::Impossible { exit::FINDINGS } else { exit::DONE })
+    if answer.verification.as_ref().is_some_and(|said| !said.agrees) {
+        eprintln!("ebaudit: Portage does not do what this plan says; please report it with the system's files");
+        return Ok(exit::INTERNAL);
+    }
+    let audited = if args.audit { audit_targets(&system, &answer)? } else { exit::DONE };
+    Ok(if answer.status == Status::Impossible { exit::FINDINGS } else { audited })
+}
+
+/// The system; ebuilds that no cache has are sourced as an audit sources them.
+fn load(args: &PlanArgs) -> Result<System> {
+    // the variables of this shell count on this machine, not on a copy of another
+    let environment = if args.root == Path::new("/") { std::env::vars_os().collect() } else { Default::default() };
+    let program = std::env::current_exe().context("can't find this program's own file")?;
+    let run = OnceLock::new();
+    let source: MetadataSource = Box::new(move |set, ebuild| {
+        let made =
+            run.get_or_init(|| RunDir::create(&std::env::temp_dir(), &program).map_err(|error| error.to_string()));
+        let run = made.as_ref().map_err(|error| format!("can't make a work directory: {error}"))?;
+        let bounds = Bounds { time: Duration::from_secs(60), output: 1 << 20 };
+        audit::source_metadata(run, set, &bounds, 0, ebuild)
+    });
+    Ok(System::load_with(&args.root, environment, source)?)
+}
+
+/// Audits the ebuilds of a plan, a repository at a time; the highest exit status.
+fn audit_targets(system: &System, answer: &Answer) -> Result<u8> {
+    let mut status = exit::DONE;
+    for (name, location, _) in system.repositories() {
+        let mut words = vec![OsString::from("ebaudit"), "audit".into(), "--quiet".into()];
+        let merged = answer.steps.iter().filter(|step| step.action != Action::Uninstall && step.repository == name);
+        let before = words.len();
+        for step in merged {
+            let cpv = Cpv::parse(step.atom.trim_start_matches('=').split("::").next().unwrap_or(&step.atom))?;
+            words.push(location.join(format!("{}/{}.ebuild", cpv.cp(), cpv.pf())).into());
+        }
+        if words.len() == before {
+            continue;
+        }
+        for (master, place, _) in system.repositories().filter(|(other, ..)| *other != name) {
+            let mut word = OsString::from(format!("--repository={master}="));
+            word.push(place);
+            words.push(word);
+        }
+        println!("\nAudit of what the plan merges from {name}");
+        match Args::try_parse_from(words)?.command {
+            Command::Audit(args) => status = status.max(super::audit::run(*args)?),
+            Command::Plan(_) => {}
+        }
+    }
+    Ok(status)
 }
 
 fn problems(args: &PlanArgs, system: &System) {

@@ -13,7 +13,7 @@ pub struct Metadata {
     pub slot: String,
     /// Empty where SLOT names none.
     pub subslot: String,
-    /// With their `+` and `-`, each flag once, the last mention counts.
+    /// With their `+` and `-`, each flag once; the last mention that has a sign counts.
     pub iuse: Vec<String>,
     pub keywords: Vec<String>,
     pub license: String,
@@ -96,6 +96,8 @@ fn last_of_each_flag(words: Vec<String>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for word in words {
         match at.get(bare(&word)) {
+            // as in Portage a bare mention takes no default back
+            Some(_) if bare(&word) == word => {}
             Some(&index) => out[index] = word,
             None => {
                 at.insert(bare(&word).to_owned(), out.len());
@@ -129,7 +131,7 @@ mod tests {
     fn from_variables() {
         let map = [
             ("SLOT", "0/7.2"),
-            ("IUSE", "a +b\n\t-c  a -a"),
+            ("IUSE", "a +b\n\t-c  a -a b"),
             ("KEYWORDS", "-* ~amd64"),
             ("DEFINED_PHASES", "-"),
             ("INHERITED", " x y"),

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::verify::Verification;
+
 /// The version of the JSON document.
 pub const SCHEMA: &str = "ebaudit.plan/1";
 
@@ -48,6 +50,9 @@ pub struct Answer {
     pub size: Size,
     /// What to hand to emerge to get back to where it was.
     pub rollback: Vec<String>,
+    /// What real Portage says of it, where it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -125,20 +125,26 @@ impl Words<'_, '_> {
         }
         if let Some(record) = over {
             let cpv = universe.instances[record].cpv();
-            for broken in self.state.broken(universe, record) {
-                let atom = &broken.atom;
+            let mut broken: Vec<(Atom, Vec<&str>)> = Vec::new();
+            for one in self.state.broken(universe, record) {
+                match broken.iter_mut().find(|(atom, _)| *atom == one.atom) {
+                    Some((_, kinds)) => kinds.push(one.kind.name()),
+                    None => broken.push((one.atom, vec![one.kind.name()])),
+                }
+            }
+            for (atom, kinds) in broken {
                 let what = if atom.is_built() {
                     "bound"
-                } else if pins(atom) {
+                } else if pins(&atom) {
                     "pinned"
                 } else {
                     "held"
                 };
-                let reason = match atom.is_blocker() {
-                    true => format!("{cpv} blocks {} ({})", atom.as_str().trim_start_matches('!'), broken.kind.name()),
-                    false => format!("{what} to {} by {cpv} {} {atom}", self.was(atom), broken.kind.name()),
-                };
-                out.push(reason);
+                let kinds = kinds.join(", ");
+                out.push(match atom.is_blocker() {
+                    true => format!("{cpv} blocks {} ({kinds})", atom.as_str().trim_start_matches('!')),
+                    false => format!("{what} to {} by {cpv} {kinds} {atom}", self.was(&atom)),
+                });
             }
             for fate in &self.solution.fates {
                 let Fate::Merged { id: blocker, .. } = fate else { continue };
@@ -154,17 +160,23 @@ impl Words<'_, '_> {
             }
         }
         let today = State::today();
+        let replaced = |before: &Id| {
+            let over = |fate: &Fate| matches!(fate, Fate::Merged { over: Some(over), .. } if over == before);
+            self.solution.fates.iter().any(over)
+        };
+        let mut needs: Vec<(Id, &Atom, Vec<&str>)> = Vec::new();
         for (holder, kind, atom) in self.needed.get(&id).into_iter().flatten() {
             let before = today.satisfiers(universe, *holder, atom);
-            let gone = |&before: &Id| {
-                self.solution
-                    .fates
-                    .iter()
-                    .any(|fate| matches!(fate, Fate::Merged { over: Some(over), .. } if *over == before))
-            };
-            if *holder != id && (before.is_empty() || out.is_empty() && before.iter().any(gone)) {
-                out.push(format!("needed by {} {} {atom}", universe.instances[*holder].cpv(), kind.name()));
+            if *holder == id || !(before.is_empty() || out.is_empty() && before.iter().any(replaced)) {
+                continue;
             }
+            match needs.iter_mut().find(|(other, known, _)| other == holder && *known == atom) {
+                Some((.., kinds)) => kinds.push(kind.name()),
+                None => needs.push((*holder, atom, vec![kind.name()])),
+            }
+        }
+        for (holder, atom, kinds) in needs {
+            out.push(format!("needed by {} {} {atom}", universe.instances[holder].cpv(), kinds.join(", ")));
         }
         if let Some(Fate::Merged { flags, .. }) =
             self.solution.fates.iter().find(|fate| matches!(fate, Fate::Merged { id: own, .. } if *own == id))

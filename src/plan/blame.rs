@@ -13,7 +13,7 @@ use super::answer::BlockerKind;
 use super::goal::Goal;
 use super::problem::Terms;
 use super::scope::{Scope, satisfied_today, use_holds};
-use super::solver::Solver;
+use super::solver::{Lit, Solver};
 use super::universe::{Id, Kind, Obstacle, Universe};
 
 /// A package that stands in the way, and how.
@@ -485,6 +485,12 @@ impl Court<'_, '_> {
         });
         let offered = deaths.iter().find(|(id, death)| !universe.instances[*id].installed && death.want.is_some());
         let record = deaths.iter().find(|(id, _)| universe.instances[*id].installed);
+        // what the installed version says is nearest to the reader, but a binding alone does not hold it
+        let telling = record.filter(|(_, death)| {
+            let held = |(_, atom): &(Kind, Atom)| !atom.is_built() || !matches!(atom.version_test(), VersionTest::Any);
+            offered.is_some() && death.want.as_ref().is_some_and(held)
+        });
+        let offered = telling.or(offered);
         match (offered.or(record), masked) {
             (Some(&(id, _)), Some(fault)) if universe.instances[id].installed => fault,
             (Some(&(id, death)), _) => self.own_fault(id, death.want.clone()),
@@ -573,21 +579,45 @@ fn no_version(universe: &Universe<'_>, goal: &Goal) -> Fault {
 /// Whether some setting of the flags that may change makes REQUIRED_USE hold.
 fn required_use_can_hold(universe: &Universe<'_>, id: Id, adjustable: &BTreeSet<String>) -> bool {
     let flags = &universe.instances[id].flags;
-    let required = &universe.instances[id].required_use;
-    if required.is_satisfied(&|flag| flags.enabled.contains(flag)) {
-        return true;
-    }
+    universe.instances[id].required_use.is_satisfied(&|flag| flags.enabled.contains(flag))
+        || required_use_with(universe, id, adjustable).is_some()
+}
+
+/// The fewest changes among some flags that make REQUIRED_USE hold.
+fn required_use_with(universe: &Universe<'_>, id: Id, open: &BTreeSet<String>) -> Option<BTreeMap<String, bool>> {
+    let flags = &universe.instances[id].flags;
     let mut solver = Solver::new();
-    let lits: BTreeMap<&str, _> = adjustable.iter().map(|flag| (flag.as_str(), solver.fresh())).collect();
+    let lits: BTreeMap<&str, Lit> = open.iter().map(|flag| (flag.as_str(), solver.fresh())).collect();
     let (yes, no) = (solver.yes(), solver.no());
     let lookup = |flag: &str| match lits.get(flag) {
         Some(&lit) => lit,
         None if flags.enabled.contains(flag) => yes,
         None => no,
     };
-    for node in &required.nodes {
+    for node in &universe.instances[id].required_use.nodes {
         let lit = super::problem::required(&mut solver, node, &lookup);
         solver.add(&[lit]);
     }
-    solver.solve(&[])
+    let changes: Vec<Lit> =
+        lits.iter().map(|(flag, &lit)| if flags.enabled.contains(*flag) { !lit } else { lit }).collect();
+    if !solver.minimise(&changes) {
+        return None;
+    }
+    let changed = lits.iter().filter(|(flag, lit)| solver.holds(**lit) != flags.enabled.contains(**flag));
+    Some(changed.map(|(flag, &lit)| ((*flag).to_owned(), solver.holds(lit))).collect())
+}
+
+/// The lines that make REQUIRED_USE hold if the user's and the profile's own words on the flags are given up.
+pub fn flags_for_required_use(universe: &Universe<'_>, id: Id) -> Option<String> {
+    let instance = &universe.instances[id];
+    let changes = required_use_with(universe, id, &instance.flags.iuse)?;
+    let mut lines = Vec::new();
+    for flag in changes.keys().filter(|flag| instance.flags.fixed.contains(*flag)) {
+        let list = if changes[flag] { "mask" } else { "force" };
+        lines.push(format!("profile/package.use.{list}: {} -{flag}", instance.name));
+    }
+    let words: Vec<String> =
+        changes.iter().map(|(flag, on)| if *on { flag.clone() } else { format!("-{flag}") }).collect();
+    lines.push(format!("package.use: {} {}", instance.name, words.join(" ")));
+    Some(lines.join(", "))
 }

@@ -43,8 +43,7 @@ pub fn reasons(
         }
     }
     smallest(universe, scope, goals, &mut faults, &mut with);
-    let all = faults.clone();
-    faults.into_iter().map(|fault| blocker(universe, scope, goals, terms, &with, &all, fault)).collect()
+    faults.into_iter().map(|fault| blocker(universe, scope, goals, &with, fault)).collect()
 }
 
 fn is_new(fault: &Fault, with: &Terms) -> bool {
@@ -208,15 +207,7 @@ fn goals_own(universe: &Universe<'_>, goals: &[Goal]) -> Option<Fault> {
 }
 
 /// The fault as it is reported, with the ways out that lead to a plan.
-fn blocker(
-    universe: &Universe<'_>,
-    scope: &Scope,
-    goals: &[Goal],
-    terms: &Terms,
-    with: &Terms,
-    all: &[Fault],
-    fault: Fault,
-) -> Blocker {
+fn blocker(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], with: &Terms, fault: Fault) -> Blocker {
     let name = &fault.name;
     let installed = universe.installed(name).iter().find(|&&id| universe.instances[id].installed);
     let installed = installed.map(|&id| universe.instances[id].cpv());
@@ -249,11 +240,21 @@ fn blocker(
     if fault.kind == BlockerKind::HardBlock || fault.kind == BlockerKind::Use {
         ways.extend(flags_off(universe, scope, goals, &rest, name));
     }
+    if fault.kind == BlockerKind::RequiredUse {
+        for &id in &fault.lifts {
+            let mut trial = rest.clone();
+            trial.lifted.insert(id);
+            if let Some(way) = blame::flags_for_required_use(universe, id)
+                && possible(universe, scope, goals, &trial)
+            {
+                ways.push(way);
+            }
+        }
+    }
     if matches!(fault.kind, BlockerKind::NoVersion | BlockerKind::NoEbuild) {
         let what = fault.needs.clone().unwrap_or_else(|| name.to_string());
         ways.push(format!("add an ebuild, or a repository that has one: {what}"));
     }
-    let _ = (terms, all);
     Blocker { kind: fault.kind, package: name.to_string(), installed, needs: fault.needs, because: fault.because, ways }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use rayon::prelude::*;
+
 use crate::gentoo::dependency::{Atom, Dep};
 use crate::gentoo::depstring::DepString;
 use crate::gentoo::system::{self, System};
@@ -32,6 +34,13 @@ impl Source for System {
 
     fn candidates(&self, name: &str) -> Vec<Instance> {
         System::candidates(self, name).iter().map(ebuild).collect()
+    }
+
+    fn prepare(&self, names: &[Rc<str>]) {
+        let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+        names.par_iter().for_each(|name| {
+            System::candidates(self, name);
+        });
     }
 
     fn wanted(&self) -> Vec<Wanted> {

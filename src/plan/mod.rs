@@ -9,6 +9,7 @@ mod assemble;
 mod bindings;
 mod blame;
 mod family;
+pub mod gates;
 mod goal;
 mod impossible;
 mod intake;
@@ -24,6 +25,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod universe;
+pub mod verify;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -110,5 +112,6 @@ fn empty(goals: &[Goal]) -> Answer {
         edges: Vec::new(),
         size: Size::default(),
         rollback: Vec::new(),
+        verification: None,
     }
 }

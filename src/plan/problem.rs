@@ -34,7 +34,6 @@ pub struct Terms {
 #[derive(Debug)]
 pub struct Group {
     pub name: Rc<str>,
-    pub slot: String,
     pub installed: Option<Id>,
     /// The ebuilds that may be chosen, newest first.
     pub offered: Vec<Id>,
@@ -101,7 +100,7 @@ impl<'p, 'a> Problem<'p, 'a> {
                     slots.entry(&universe.instances[id].slot).or_default().1.push(id);
                 }
             }
-            for (slot, (installed, offered)) in slots {
+            for (installed, offered) in slots.into_values() {
                 let mut lits = Vec::new();
                 for id in installed.iter().chain(&offered) {
                     let lit = self.solver.fresh();
@@ -114,7 +113,7 @@ impl<'p, 'a> Problem<'p, 'a> {
                 {
                     self.solver.add(&[self.chosen[&id]]);
                 }
-                self.groups.push(Group { name: name.clone(), slot: slot.to_owned(), installed, offered });
+                self.groups.push(Group { name: name.clone(), installed, offered });
             }
         }
         for (&id, _) in self.chosen.iter().filter(|(id, _)| !universe.instances[**id].installed) {

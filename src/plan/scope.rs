@@ -77,7 +77,6 @@ impl Search<'_, '_> {
             return;
         }
         let name: Rc<str> = Rc::from(name);
-        self.universe.offer(&name);
         self.scope.open.insert(name.clone());
         self.queue.push_back(name);
     }
@@ -85,6 +84,15 @@ impl Search<'_, '_> {
     fn run(&mut self) {
         loop {
             while let Some(name) = self.queue.pop_front() {
+                let soon: Vec<Rc<str>> = std::iter::once(&name)
+                    .chain(&self.queue)
+                    .filter(|name| !self.universe.is_read(name))
+                    .cloned()
+                    .collect();
+                if soon.len() > 1 {
+                    self.universe.source().prepare(&soon);
+                }
+                self.universe.offer(&name);
                 self.scan(&name);
             }
             let pending = std::mem::take(&mut self.pending);

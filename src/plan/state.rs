@@ -13,7 +13,6 @@ use super::universe::{Id, Kind, Universe};
 pub struct State {
     /// What was in scope.
     decided: BTreeMap<Rc<str>, Vec<Id>>,
-    unmerged: BTreeSet<String>,
 }
 
 /// A dependency of a package that does not hold.
@@ -50,25 +49,16 @@ impl State {
             let provided = universe.installed(name).iter().copied().filter(|&id| universe.instances[id].provided);
             decided.entry(name.clone()).or_default().extend(provided);
         }
-        State { decided, unmerged: BTreeSet::new() }
+        State { decided }
     }
 
     /// Today's.
     pub fn today() -> State {
-        State { decided: BTreeMap::new(), unmerged: BTreeSet::new() }
-    }
-
-    /// The same without some packages.
-    pub fn without(mut self, names: impl IntoIterator<Item = String>) -> State {
-        self.unmerged.extend(names);
-        self
+        State { decided: BTreeMap::new() }
     }
 
     /// The instances of a package.
     pub fn present(&self, universe: &Universe<'_>, name: &str) -> Vec<Id> {
-        if self.unmerged.contains(name) {
-            return Vec::new();
-        }
         match self.decided.get(name) {
             Some(ids) => ids.clone(),
             None => universe.installed(name).to_vec(),

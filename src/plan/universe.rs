@@ -143,6 +143,8 @@ pub trait Source {
     fn installed(&self) -> Vec<Instance>;
     /// All ebuilds of a package, `category/package`.
     fn candidates(&self, name: &str) -> Vec<Instance>;
+    /// Says which packages will be asked for soon, so that they can be read side by side.
+    fn prepare(&self, _names: &[Rc<str>]) {}
     fn wanted(&self) -> Vec<Wanted>;
     /// Whether all packages have a flag by the profile, in IUSE or not.
     fn is_implicit_flag(&self, flag: &str) -> bool;
@@ -208,6 +210,11 @@ impl<'a> Universe<'a> {
             self.matches.borrow_mut().clear();
         }
         self.offered(name)
+    }
+
+    /// Whether the ebuilds of a package were read.
+    pub fn is_read(&self, name: &str) -> bool {
+        self.offered.contains_key(name)
     }
 
     /// The ebuilds of a package that were read.

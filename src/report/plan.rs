@@ -103,6 +103,28 @@ fn text(answer: &Answer, look: Look) -> String {
         page.head("Command");
         page.line(&command(&answer.command));
     }
+    if !answer.rollback.is_empty() && look.reasons == usize::MAX {
+        page.head("Back again, should it be needed, as far as ebuilds of the old versions are left");
+        page.dim(&command(
+            &["emerge".to_owned(), "--ask".to_owned(), "--oneshot".to_owned()]
+                .into_iter()
+                .chain(answer.rollback.iter().cloned())
+                .collect::<Vec<_>>(),
+        ));
+    }
+    if let Some(said) = &answer.verification {
+        page.head("Held against Portage");
+        match said.agrees {
+            true => {
+                page.line(&format!("  Portage {} takes the command at its first try, and does the same", said.portage))
+            }
+            false => {
+                page.line(&format!("  Portage {} does otherwise (exit status {})", said.portage, said.exit));
+                said.differences.iter().for_each(|line| page.line(&format!("    {line}")));
+                said.output.iter().for_each(|line| page.line(&format!("    | {line}")));
+            }
+        }
+    }
     page.text
 }
 

@@ -156,11 +156,6 @@ impl ConfigAtom {
         self.test != Test::Any
     }
 
-    /// Whether its operator holds for a version.
-    pub fn matches_version(&self, version: &Version) -> bool {
-        self.test.holds(version)
-    }
-
     /// Whether it matches (portage.dep.match_from_list; USE is not looked at, as there for plain names).
     pub fn matches(&self, subject: Subject<'_>) -> bool {
         let named = match &self.name {

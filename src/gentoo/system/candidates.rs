@@ -148,6 +148,11 @@ impl Candidates {
         }
     }
 
+    pub fn source_anew(&self, ebuild: &EbuildFile) -> Option<Result<Metadata, String>> {
+        let set = self.repositories.all[self.repositories.index(&ebuild.repository)?].cache.set();
+        Some(self.source.as_ref()?(set, ebuild))
+    }
+
     fn judge(&self, subject: Subject<'_>, repository: usize, metadata: &Metadata) -> (CandidateUse, Vec<Obstacle>) {
         let rules = &self.rules;
         let stable = rules.keywords.is_stable(subject, &metadata.keywords);

@@ -8,18 +8,16 @@ use rayon::prelude::*;
 use super::super::cpv::Cpv;
 use super::super::names;
 use super::super::text;
-use super::atom::Subject;
 use super::error::SystemError;
 use super::model::{Dependencies, Installed};
 use super::problem::Problems;
 use super::record::Record;
-use super::updates::Updates;
 
 /// Fields without which a directory is no record.
 const ESSENTIAL: [&str; 4] = ["SLOT", "EAPI", "KEYWORDS", "repository"];
 
-/// Reads all records below `root`, sorted by name and version, as they are after the updates.
-pub(super) fn read(root: &Path, updates: &Updates, problems: &Problems) -> Result<Vec<Installed>, SystemError> {
+/// Reads all records below `root`, as they are.
+pub(super) fn read(root: &Path, problems: &Problems) -> Result<Vec<Installed>, SystemError> {
     let base = root.join("var/db/pkg");
     if !base.is_dir() {
         return Err(SystemError::NoRecords(base));
@@ -35,11 +33,7 @@ pub(super) fn read(root: &Path, updates: &Updates, problems: &Problems) -> Resul
         dirs.extend(packages);
     }
     let read = dirs.par_iter().filter_map(|(category, dir)| record(category, dir, problems));
-    let mut all: Vec<Installed> = read.collect();
-    rename(&mut all, updates);
-    all.par_iter_mut().for_each(|package| update(package, updates));
-    all.sort_by(|a, b| a.cpv.cmp(&b.cpv));
-    Ok(all)
+    Ok(read.collect())
 }
 
 /// What vardbapi never takes for a package: hidden names, half-merged ones.
@@ -110,44 +104,4 @@ fn slot(record: &Record<'_>, dir: &Path, problems: &Problems) -> (String, String
         return ("0".to_owned(), "0".to_owned());
     }
     (slot.to_owned(), subslot.unwrap_or(slot).to_owned())
-}
-
-/// Gives moved packages their names of today, unless a record of that name is there already.
-fn rename(all: &mut [Installed], updates: &Updates) {
-    let mut taken: BTreeSet<Cpv> = all.iter().map(|package| package.cpv.clone()).collect();
-    for package in all {
-        let old = package.cpv.cp();
-        let new = updates.name(&package.repository, &old);
-        let Some((category, name)) = new.split_once('/').filter(|_| new != old) else { continue };
-        let cpv = Cpv { category: category.to_owned(), package: name.to_owned(), version: package.cpv.version.clone() };
-        if taken.insert(cpv.clone()) {
-            package.cpv = cpv;
-            package.recorded_name = Some(old);
-        }
-    }
-}
-
-fn update(package: &mut Installed, updates: &Updates) {
-    let name = package.cpv.cp();
-    let repository = package.repository.clone();
-    let subject = Subject {
-        name: &name,
-        version: &package.cpv.version,
-        slot: &package.slot,
-        subslot: &package.subslot,
-        repository: &repository,
-    };
-    let (slot, subslot) = updates.slot(subject);
-    let dependencies = &mut package.dependencies;
-    let parent = Some((name.as_str(), &package.cpv.version));
-    for text in [
-        &mut dependencies.depend,
-        &mut dependencies.bdepend,
-        &mut dependencies.rdepend,
-        &mut dependencies.pdepend,
-        &mut dependencies.idepend,
-    ] {
-        *text = updates.dependencies(text, &repository, parent);
-    }
-    (package.slot, package.subslot) = (slot, subslot);
 }

@@ -22,12 +22,6 @@ pub(super) struct Keywords {
 }
 
 impl Keywords {
-    /// What lines without keywords stand for: `~` before each accepted stable one.
-    pub fn defaults(&self) -> Vec<String> {
-        let stable = self.global.iter().filter(|word| !word.starts_with(['~', '-']));
-        stable.map(|word| format!("~{word}")).collect()
-    }
-
     /// The package's keywords as the profile changes them.
     fn of(&self, subject: Subject<'_>, keywords: &[String]) -> Vec<String> {
         let mut out: Vec<String> = Vec::new();
@@ -51,7 +45,8 @@ impl Keywords {
         for (table, own) in self.of_profile.iter().map(|table| (table, false)).chain([(&self.of_user, true)]) {
             for said in table.matching(subject) {
                 // the user's empty lines were filled in when all his files were read
-                let said = if said.is_empty() && !own { self.defaults() } else { said.clone() };
+                let empty = said.is_empty() && !own;
+                let said = if empty { unstable(self.global.iter().map(String::as_str)) } else { said.clone() };
                 more |= !said.is_empty();
                 words.extend(said);
             }
@@ -96,9 +91,14 @@ impl Keywords {
             _ => self.arch.as_str(),
         };
         let unstable = format!("~{arch}");
-        let enough = accepted.contains(arch) && changed.contains(&unstable);
+        let enough = arch != "*" && accepted.contains(arch) && changed.contains(&unstable);
         Some(if enough { unstable } else { "**".to_owned() })
     }
+}
+
+/// What lines without keywords stand for: `~` before each stable one that is accepted.
+pub(super) fn unstable<'a>(accepted: impl Iterator<Item = &'a str>) -> Vec<String> {
+    accepted.filter(|word| !word.starts_with(['~', '-'])).map(|word| format!("~{word}")).collect()
 }
 
 /// KeywordsManager._getMissingKeywords: nothing is missing.
@@ -136,7 +136,7 @@ mod tests {
     fn missing(global: &str, user: Option<&str>, keywords: &str) -> Option<String> {
         let mut all = Keywords { global: words(global), arch: "amd64".to_owned(), ..Keywords::default() };
         if let Some(said) = user {
-            let said = if said.is_empty() { all.defaults() } else { words(said) };
+            let said = if said.is_empty() { unstable(global.split(' ')) } else { words(said) };
             *all.of_user.entry(ConfigAtom::parse("a/b", Allowed::USER).unwrap()) = said;
         }
         let version = Version::parse("1").unwrap();

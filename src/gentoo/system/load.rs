@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::super::config::Environment;
 use super::super::cpv::Cpv;
@@ -12,19 +12,19 @@ use super::super::varfile::Variables;
 use super::candidates::{Candidates, MetadataSource, Rules};
 use super::error::SystemError;
 use super::flags::Stack;
-use super::keywords::Keywords;
+use super::keywords::{self, Keywords};
 use super::licenses::{self, Acceptance, Groups};
 use super::lines::Reader;
 use super::masks::{Masks, Sources};
 use super::node::{self, Node, NodeKind};
-use super::package_use;
+use super::package_use::{self, PackageEnv};
 use super::problem::Problems;
 use super::repositories::{Conf, Repositories};
 use super::settings::{self, Settings};
 use super::table::AtomTable;
 use super::updates::Updates;
 use super::use_config::{RepositoryFlags, UseConfig};
-use super::{System, installed, profile, world};
+use super::{System, installed, moves, profile, world};
 
 /// Reads a machine below `root`.
 pub(super) fn load(
@@ -38,13 +38,15 @@ pub(super) fn load(
     let etc = root.join("etc/portage");
     let mut settings = settings::begin(reader, &root);
     let repositories = Repositories::open(&root, &problems, repos_conf(&root, &settings, environment, &problems))?;
-    let mut nodes = profile_nodes(&root, &repositories, &problems, &mut settings.known)?;
+    let (mut nodes, profile) = profile_nodes(&root, &repositories, &problems, &mut settings.known)?;
     settings.with_profile(&nodes);
     settings.with_user(reader, &root, environment);
     let repository_nodes = repository_nodes(&repositories, &settings, &problems);
     let updates = Updates::read(&repositories, &problems);
-    let installed = installed::read(&root, &updates, &problems)?;
-    let world = world::read(&root, &nodes, &installed, &updates, &problems);
+    let mut installed = installed::read(&root, &problems)?;
+    let mut world = world::read(&root, &problems);
+    moves::apply(&updates, &mut installed, &mut world);
+    world.extend(world::of_profile(&nodes));
     let provided = provided(&nodes, &problems);
 
     let masks = masks(reader, &etc, &repositories, &repository_nodes, &nodes);
@@ -54,8 +56,7 @@ pub(super) fn load(
     let licenses = of_user(reader, &etc, "package.license", "ACCEPT_LICENSE", &mut settings);
     let properties = of_user(reader, &etc, "package.properties", "ACCEPT_PROPERTIES", &mut settings);
     let restrict = of_user(reader, &etc, "package.accept_restrict", "ACCEPT_RESTRICT", &mut settings);
-    let package_env = package_use::package_env(reader, &etc, &settings);
-    let mut env_global = package_env.global;
+    let (package_env, mut env_global) = PackageEnv::open(reader, &etc, &settings);
     let env_use = env_global.remove("USE").unwrap_or_default();
     for (name, value) in &env_global {
         package_use::add(&mut settings.conf, name, value);
@@ -65,8 +66,7 @@ pub(super) fn load(
     let mut flags = UseConfig::default();
     flags.repositories = repository_flags(&repositories, repository_nodes, &settings);
     flags.user = package_use;
-    flags.package_env = package_env.table;
-    flags.env_files = package_env.files;
+    flags.package_env = package_env;
     let (expand, unprefixed) = (settings.words("USE_EXPAND"), settings.words("USE_EXPAND_UNPREFIXED"));
     for node in &mut nodes {
         node.use_flags.always = UseConfig::of_make_defaults(&node.defaults, &expand, &unprefixed);
@@ -96,7 +96,7 @@ pub(super) fn load(
     let categories = categories(reader, &etc, &repositories);
     let candidates = Candidates::new(repositories, rules, source, categories);
     let arch = settings.get("ARCH").unwrap_or_default().to_owned();
-    Ok(System { root, arch, problems, installed, world, provided, updates, candidates })
+    Ok(System { root, arch, profile, problems, installed, world, provided, updates, candidates })
 }
 
 /// repos.conf, of the environment if that has it.
@@ -116,15 +116,17 @@ fn repos_conf(root: &Path, settings: &Settings, environment: &Environment, probl
     }
 }
 
-/// The directories of the profile, parents first, then the user's own.
+/// The directories of the profile, parents first, then the user's own; and the one that the profile is.
 fn profile_nodes(
     root: &Path,
     repositories: &Repositories,
     problems: &Problems,
     known: &mut Variables,
-) -> Result<Vec<Node>, SystemError> {
+) -> Result<(Vec<Node>, PathBuf), SystemError> {
     let mut nodes = Vec::new();
+    let mut last = PathBuf::new();
     for directory in profile::directories(root, repositories)? {
+        last.clone_from(&directory.dir);
         nodes.push(Node::read(problems, &directory.dir, &directory.kind, known));
     }
     let own = root.join("etc/portage/profile");
@@ -136,7 +138,7 @@ fn profile_nodes(
         };
         nodes.push(Node::read(problems, &own, &kind, known));
     }
-    Ok(nodes)
+    Ok((nodes, last))
 }
 
 /// The `profiles` directories of the repositories.
@@ -192,7 +194,7 @@ fn keywords(reader: Reader<'_>, etc: &Path, settings: &Settings, nodes: &mut [No
     let mut global = settings.words("ACCEPT_KEYWORDS");
     global.sort();
     let environment = settings.environment.get("ACCEPT_KEYWORDS").map_or("", String::as_str);
-    let mut keywords = Keywords {
+    let mut out = Keywords {
         global,
         environment: environment.split_whitespace().map(str::to_owned).collect(),
         arch: settings.get("ARCH").unwrap_or_default().to_owned(),
@@ -201,13 +203,15 @@ fn keywords(reader: Reader<'_>, etc: &Path, settings: &Settings, nodes: &mut [No
         of_user: AtomTable::default(),
     };
     for name in ["package.keywords", "package.accept_keywords"] {
-        keywords.of_user.extend(reader.table(&etc.join(name), false));
+        out.of_user.extend(reader.table(&etc.join(name), false));
     }
-    let defaults = keywords.defaults();
-    for words in keywords.of_user.values_mut().filter(|words| words.is_empty()) {
+    // the user's lines go by what the profile accepts, not by his own make.conf (portage's KeywordsManager)
+    let of_profile = settings.defaults.get("ACCEPT_KEYWORDS").map_or("", String::as_str);
+    let defaults = keywords::unstable(of_profile.split_whitespace());
+    for words in out.of_user.values_mut().filter(|words| words.is_empty()) {
         words.clone_from(&defaults);
     }
-    keywords
+    out
 }
 
 /// A file of lines about one ACCEPT_ variable. Its `*/*` line counts as if it stood in make.conf.

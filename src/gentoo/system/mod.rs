@@ -13,6 +13,7 @@ mod lines;
 mod load;
 mod masks;
 mod model;
+mod moves;
 mod node;
 mod package_use;
 mod problem;
@@ -35,6 +36,7 @@ pub use problem::Problem;
 
 use super::config::Environment;
 use super::cpv::Cpv;
+use super::metadata::Metadata;
 use candidates::Candidates;
 use problem::Problems;
 use updates::Updates;
@@ -43,6 +45,7 @@ use updates::Updates;
 pub struct System {
     root: PathBuf,
     arch: String,
+    profile: PathBuf,
     problems: Problems,
     installed: Vec<Installed>,
     world: Vec<WorldAtom>,
@@ -75,6 +78,23 @@ impl System {
         &self.arch
     }
 
+    /// The directory of the profile.
+    pub fn profile(&self) -> &Path {
+        &self.profile
+    }
+
+    /// The repositories with their places and priorities, by rising priority.
+    pub fn repositories(&self) -> impl Iterator<Item = (&str, &Path, i64)> {
+        let all = self.candidates.repositories.all.iter();
+        all.map(|repo| (repo.repository.name.as_str(), repo.repository.location.as_path(), repo.priority))
+    }
+
+    /// The repository that repos.conf calls `main-repo`.
+    pub fn main_repository(&self) -> Option<&str> {
+        let repositories = &self.candidates.repositories;
+        Some(&repositories.all[repositories.main?].repository.name)
+    }
+
     /// What is wrong and was passed over, as far as it has been come across.
     pub fn problems(&self) -> Vec<Problem> {
         self.problems.all()
@@ -94,6 +114,11 @@ impl System {
     /// by priority of the repository. Read once; another name that the package has today is not followed.
     pub fn candidates(&self, category_package: &str) -> Arc<[Candidate]> {
         self.candidates.of(category_package, &self.problems)
+    }
+
+    /// What an ebuild says of itself when it is sourced now, whatever the cache has; none if nobody can source it.
+    pub fn source(&self, candidate: &Candidate) -> Option<Result<Metadata, String>> {
+        self.candidates.source_anew(&candidate.ebuild)
     }
 
     /// The names of all packages of all repositories, sorted.

@@ -102,6 +102,11 @@ pub(super) fn masks(reader: Reader<'_>, path: &Path, by_user: bool) -> Vec<MaskL
         let word = line.text.strip_prefix('-').unwrap_or(&line.text);
         if let Some(atom) = reader.atom(&line, word) {
             let removes = line.text.starts_with('-');
+            // of two lines that say the same the first is told of, as by Portage
+            let before = out.iter().rfind(|before: &&MaskLine| before.atom.as_str() == atom.as_str());
+            if before.is_some_and(|before| before.removes == removes) {
+                continue;
+            }
             out.push(MaskLine { removes, atom, path: line.path, number: line.number, by_user });
         }
     }

@@ -1,9 +1,11 @@
 //! The user's package.use and package.env.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-use super::super::varfile::Variables;
+use super::super::varfile::{self, Variables};
+use super::atom::Subject;
 use super::layer::Layer;
 use super::lines::Reader;
 use super::settings::{INCREMENTAL, Settings};
@@ -32,49 +34,67 @@ pub(super) fn package_use(reader: Reader<'_>, path: &Path) -> AtomTable<Layer> {
     table
 }
 
-/// package.env with the files of etc/portage/env that it names.
+/// package.env and the files of etc/portage/env that it names.
+#[derive(Debug, Default)]
 pub(super) struct PackageEnv {
-    pub table: AtomTable<Vec<String>>,
-    pub files: BTreeMap<String, Variables>,
-    /// The variables of the `*/*` line, which count as make.conf's.
-    pub global: Variables,
+    table: AtomTable<Vec<String>>,
+    dir: PathBuf,
+    /// What `${NAME}` stands for in the first file of a list; later ones see the variables of those before.
+    known: Variables,
+    profile_only: BTreeSet<String>,
+    read: Mutex<HashMap<Vec<String>, Arc<Variables>>>,
 }
 
-/// Reads package.env. Variables that only a profile may set are passed over, as by Portage.
-pub(super) fn package_env(reader: Reader<'_>, etc: &Path, settings: &Settings) -> PackageEnv {
-    let path = etc.join("package.env");
-    let mut table = reader.table(&path, false);
-    let mut files = BTreeMap::new();
-    for name in table.values_mut().flat_map(|names| names.iter()) {
-        if files.contains_key(name) {
-            continue;
-        }
-        let file = etc.join("env").join(name);
-        if !file.is_file() {
-            reader.problems.add(
-                &path,
-                None,
-                format!("names env/{name}, which is not there; write it or take the word out"),
-            );
-        }
-        let mut known = settings.known.clone();
-        let mut variables = reader.variables(&file, &mut known, true);
-        variables.retain(|variable, _| {
-            let kept = !settings.profile_only.contains(variable);
-            if !kept {
-                reader.problems.add(&file, None, format!("sets {variable}, which only a profile may set; remove it"));
+impl PackageEnv {
+    /// Reads package.env and looks at each file that it names. The second value are the variables of the `*/*` line,
+    /// which count as make.conf's.
+    pub fn open(reader: Reader<'_>, etc: &Path, settings: &Settings) -> (PackageEnv, Variables) {
+        let path = etc.join("package.env");
+        let mut package_env = PackageEnv {
+            table: reader.table(&path, false),
+            dir: etc.join("env"),
+            known: settings.known.clone(),
+            profile_only: settings.profile_only.clone(),
+            read: Mutex::default(),
+        };
+        let named: BTreeSet<String> = package_env.table.values_mut().flat_map(|names| names.iter().cloned()).collect();
+        for name in named {
+            let file = package_env.dir.join(&name);
+            if !file.is_file() {
+                let message = format!("names env/{name}, which is not there; write it or take the word out");
+                reader.problems.add(&path, None, message);
             }
-            kept
-        });
-        files.insert(name.clone(), variables);
-    }
-    let mut global = Variables::new();
-    for name in table.remove("*/*").unwrap_or_default() {
-        for (name, value) in files.get(&name).into_iter().flatten() {
-            add(&mut global, name, value);
+            for name in reader.variables(&file, &mut settings.known.clone(), true).keys() {
+                if settings.profile_only.contains(name) {
+                    let message = format!("sets {name}, which only a profile may set; remove it");
+                    reader.problems.add(&file, None, message);
+                }
+            }
         }
+        let global = package_env.table.remove("*/*").unwrap_or_default();
+        let global = (*package_env.variables(global)).clone();
+        (package_env, global)
     }
-    PackageEnv { table, files, global }
+
+    /// The variables that hold for a package.
+    pub fn of(&self, subject: Subject<'_>) -> Arc<Variables> {
+        self.variables(self.table.matching(subject).into_iter().flatten().cloned().collect())
+    }
+
+    fn variables(&self, names: Vec<String>) -> Arc<Variables> {
+        let mut read = self.read.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(variables) = read.get(&names) {
+            return variables.clone();
+        }
+        let (mut known, mut variables) = (self.known.clone(), Variables::new());
+        for name in &names {
+            let own = varfile::read_sound(&self.dir.join(name), &mut known, true, &mut |_| {});
+            for (name, value) in own.iter().filter(|(name, _)| !self.profile_only.contains(*name)) {
+                add(&mut variables, name, value);
+            }
+        }
+        read.entry(names).or_insert(Arc::new(variables)).clone()
+    }
 }
 
 /// Sets a variable; an incremental one grows.

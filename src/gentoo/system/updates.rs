@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 
 use super::super::text;
-use super::super::version::Version;
 use super::atom::{Allowed, ConfigAtom, Subject};
 use super::problem::Problems;
 use super::repositories::Repositories;
@@ -14,15 +13,16 @@ use super::repositories::Repositories;
 const ALLOWED: Allowed =
     Allowed { wildcards: false, repository: false, slot: false, slot_operator: false, use_flags: false };
 
+/// One update.
 #[derive(Debug)]
-enum Update {
+pub(super) enum Update {
     Move(String),
     Slot { atom: Box<ConfigAtom>, from: String, to: String },
 }
 
 /// The updates of one repository, by the name that they speak of, in their order.
 #[derive(Debug, Default)]
-struct List(HashMap<String, Vec<(usize, Update)>>);
+pub(super) struct List(HashMap<String, Vec<(usize, Update)>>);
 
 /// The updates of all repositories.
 #[derive(Debug, Default)]
@@ -66,15 +66,15 @@ impl Updates {
         out
     }
 
-    /// The updates that hold for a package that came from this repository: its own ones, else the main repository's.
-    fn of(&self, repository: &str) -> Option<&List> {
-        let own = self.lists.iter().position(|(name, _)| name == repository);
-        own.or(self.main).map(|index| &self.lists[index].1)
+    /// The index of the updates that hold for a package that came from this repository: its own ones, else the main
+    /// repository's (portage's _do_global_updates).
+    pub fn of(&self, repository: &str) -> Option<usize> {
+        self.lists.iter().position(|(name, _)| name == repository).or(self.main)
     }
 
-    /// The name that a package of a repository has today.
-    pub fn name<'a>(&'a self, repository: &str, name: &'a str) -> &'a str {
-        self.of(repository).map_or(name, |list| list.moved(name))
+    /// All updates, in the order of the repositories.
+    pub fn lists(&self) -> impl Iterator<Item = &List> {
+        self.lists.iter().map(|(_, list)| list)
     }
 
     /// The name that a package has today, whatever repository it came from; the main one's word goes first.
@@ -84,25 +84,11 @@ impl Updates {
         moved.find(|moved| *moved != name).unwrap_or(name)
     }
 
-    /// Slot and sub-slot of an installed package today; `name` is the one it has after moves.
-    pub fn slot(&self, subject: Subject<'_>) -> (String, String) {
-        let (mut slot, mut subslot) = (subject.slot.to_owned(), subject.subslot.to_owned());
-        for (_, update) in self.of(subject.repository).and_then(|list| list.0.get(subject.name)).into_iter().flatten() {
-            let Update::Slot { atom, from, to } = update else { continue };
-            if *from == slot && atom.matches(Subject { slot: &slot, subslot: &subslot, ..subject }) {
-                if subslot == slot || subslot == *to {
-                    subslot.clone_from(to);
-                }
-                slot.clone_from(to);
-            }
-        }
-        (slot, subslot)
-    }
-
     /// A dependency text with the names and slots of today. `parent` is the package that it belongs to: a blocker that
     /// would come to block it stays as it is.
-    pub fn dependencies(&self, text: &str, repository: &str, parent: Option<(&str, &Version)>) -> String {
-        let Some(list) = self.of(repository).filter(|list| !list.0.is_empty()) else {
+    pub fn dependencies(&self, text: &str, repository: &str, parent: Option<Subject<'_>>) -> String {
+        let list = self.of(repository).map(|index| &self.lists[index].1);
+        let Some(list) = list.filter(|list| !list.0.is_empty() && !text.is_empty()) else {
             return text.to_owned();
         };
         let mut out = String::with_capacity(text.len());
@@ -135,32 +121,36 @@ impl List {
         })
     }
 
+    /// The next update after a time that speaks of a name.
+    pub fn next(&self, name: &str, after: usize) -> Option<&(usize, Update)> {
+        self.0.get(name)?.iter().find(|(time, _)| *time > after)
+    }
+
     /// The atom of today, if any update speaks of it.
-    fn atom(&self, token: &str, parent: Option<(&str, &Version)>) -> Option<String> {
+    fn atom(&self, token: &str, parent: Option<Subject<'_>>) -> Option<String> {
         let mut time = 0;
         let mut token = token.to_owned();
         let mut changed = false;
-        loop {
-            let name = name_of(&token)?.to_owned();
-            let updates = self.0.get(&name);
-            let next = updates.into_iter().flatten().find(|(when, _)| *when > time);
-            let Some((when, update)) = next else {
-                return changed.then_some(token);
-            };
-            time = *when;
-            let new = match update {
-                Update::Move(new) => {
-                    let moved = token.replacen(&name, new, 1);
-                    (!blocks(&moved, parent)).then_some(moved)
-                }
-                Update::Slot { atom, from, to } if !atom.has_version() => with_slot(&token, from, to),
-                Update::Slot { .. } => None,
-            };
+        while let Some((when, new)) = self.step(&token, time, parent) {
+            time = when;
             if let Some(new) = new {
                 token = new;
                 changed = true;
             }
         }
+        changed.then_some(token)
+    }
+
+    /// The next update after a time that speaks of an atom's name: its time, and the new atom if it changes that.
+    pub fn step(&self, token: &str, after: usize, parent: Option<Subject<'_>>) -> Option<(usize, Option<String>)> {
+        let name = name_of(token)?;
+        let (when, update) = self.next(name, after)?;
+        let new = match update {
+            Update::Move(new) => Some(token.replacen(name, new, 1)).filter(|new| !blocks(new, parent)),
+            Update::Slot { atom, from, to } if !atom.has_version() => with_slot(token, from, to),
+            Update::Slot { .. } => None,
+        };
+        Some((*when, new))
     }
 }
 
@@ -205,13 +195,12 @@ fn name_of(token: &str) -> Option<&str> {
 }
 
 /// Whether a token is a blocker that matches the package itself.
-fn blocks(token: &str, parent: Option<(&str, &Version)>) -> bool {
-    let (Some((name, version)), true) = (parent, token.starts_with('!')) else {
+fn blocks(token: &str, parent: Option<Subject<'_>>) -> bool {
+    let (Some(parent), true) = (parent, token.starts_with('!')) else {
         return false;
     };
     let atom = ConfigAtom::parse(token.trim_start_matches('!'), Allowed::USER);
-    // slot and repository are not asked: Portage holds it against the record, which has them as they are
-    atom.is_some_and(|atom| atom.exact_name() == Some(name) && atom.matches_version(version))
+    atom.is_some_and(|atom| atom.matches(parent))
 }
 
 /// The token with `to` for the slot `from`; none if it has another slot.
@@ -245,7 +234,7 @@ mod tests {
     #[test]
     fn moves_follow_each_other() {
         let updates = updates(&["move a/b c/d", "slotmove c/d 0 2", "move c/d e/f", "move x/y a/b"]);
-        assert_eq!(updates.name("overlay", "a/b"), "e/f");
+        assert_eq!(updates.any_name("a/b"), "e/f");
         // the move from a/b is older than the one that leads there
         assert_eq!((updates.any_name("x/y"), updates.any_name("q/q")), ("a/b", "q/q"));
         let text = "|| ( >=a/b-1:0/5=[x?] !<a/b-2 ) a/bc =a/b-1* c/d:0=";
@@ -255,20 +244,15 @@ mod tests {
     #[test]
     fn a_package_does_not_come_to_block_itself() {
         let updates = updates(&["move a/b c/d"]);
-        let version = Version::parse("2").unwrap();
-        let parent = Some(("c/d", &version));
-        assert_eq!(updates.dependencies("!a/b !<a/b-2 !!<a/b-3", "x", parent), "!a/b !<c/d-2 !!<a/b-3");
+        let version = super::super::super::version::Version::parse("2").unwrap();
+        let parent = Subject { name: "c/d", version: &version, slot: "0", subslot: "0", repository: "x" };
+        let text = "!a/b !<a/b-2 !!<a/b-3 !a/b:1";
+        assert_eq!(updates.dependencies(text, "x", Some(parent)), "!a/b !<c/d-2 !!<a/b-3 !c/d:1");
     }
 
     #[test]
     fn slots_move() {
         let updates = updates(&["slotmove >=a/b-2 0 2", "slotmove a/c 0 1"]);
-        let version = Version::parse("2").unwrap();
-        let subject = Subject { name: "a/b", version: &version, slot: "0", subslot: "0", repository: "main" };
-        let pair = |slot: &str, subslot: &str| (slot.to_owned(), subslot.to_owned());
-        assert_eq!(updates.slot(subject), pair("2", "2"));
-        assert_eq!(updates.slot(Subject { subslot: "7", ..subject }), pair("2", "7"));
-        assert_eq!(updates.slot(Subject { slot: "1", ..subject }), pair("1", "0"));
         assert_eq!(updates.dependencies("a/b:0 a/c:0/0 a/c a/c:=", "main", None), "a/b:0 a/c:1/1 a/c a/c:=");
     }
 

@@ -1,6 +1,6 @@
 //! USE of candidates: all layers of the configuration and what each says of a flag (portage.config.setcpv, PMS 5.2 and 11.1.1).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::super::metadata::Metadata;
 use super::super::restrict::Restrict;
@@ -9,7 +9,7 @@ use super::atom::Subject;
 use super::flags::{self, FlagLists, Stack};
 use super::layer::Layer;
 use super::model::CandidateUse;
-use super::package_use;
+use super::package_use::PackageEnv;
 use super::settings::{self, Settings};
 use super::table::AtomTable;
 
@@ -52,9 +52,7 @@ pub(super) struct UseConfig {
     pub user: AtomTable<Layer>,
     /// The `*/*` lines of package.use and package.env, which act as if they stood in make.conf.
     user_global: Layer,
-    pub package_env: AtomTable<Vec<String>>,
-    /// The files of etc/portage/env that package.env names.
-    pub env_files: BTreeMap<String, Variables>,
+    pub package_env: PackageEnv,
     /// make.conf.
     conf: Layer,
     env: Layer,
@@ -189,12 +187,7 @@ impl UseConfig {
 
     /// What package.env and package.use say of a package, and whether FEATURES has `test`.
     fn package(&self, subject: Subject<'_>) -> (Layer, bool) {
-        let mut variables = Variables::new();
-        for name in self.package_env.matching(subject).into_iter().flatten() {
-            for (name, value) in self.env_files.get(name).into_iter().flatten() {
-                package_use::add(&mut variables, name, value);
-            }
-        }
+        let variables = self.package_env.of(subject);
         let said = self.user.matching(subject);
         if variables.is_empty() {
             let mut layer = Layer::default();

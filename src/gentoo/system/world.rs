@@ -4,24 +4,17 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::super::text::Line;
-use super::atom::{Allowed, ConfigAtom};
+use super::atom::Allowed;
 use super::lines::Reader;
-use super::model::{Installed, WorldAtom};
+use super::model::WorldAtom;
 use super::node::Node;
 use super::problem::Problems;
-use super::updates::Updates;
 
 /// The sets that are all or part of world anyway.
 const WITHIN_WORLD: [&str; 6] = ["profile", "selected", "selected-packages", "selected-sets", "system", "world"];
 
-/// Reads var/lib/portage/world and world_sets below `root`, and the sets of etc/portage/sets; adds the profile's.
-pub(super) fn read(
-    root: &Path,
-    nodes: &[Node],
-    installed: &[Installed],
-    updates: &Updates,
-    problems: &Problems,
-) -> Vec<WorldAtom> {
+/// Reads var/lib/portage/world and world_sets below `root`, and the sets of etc/portage/sets.
+pub(super) fn read(root: &Path, problems: &Problems) -> Vec<WorldAtom> {
     // wildcards can't be installed
     let reader = Reader { allowed: Allowed { wildcards: false, ..Allowed::USER }, ..Reader::user(problems) };
     let mut sets = Sets { root, reader, out: Vec::new(), seen: BTreeSet::new() };
@@ -29,12 +22,7 @@ pub(super) fn read(
     for line in reader.lines(&root.join("var/lib/portage/world_sets")) {
         sets.line(&line);
     }
-    let mut out = sets.out;
-    for atom in &mut out {
-        atom.atom = renamed(&atom.atom, installed, updates);
-    }
-    out.extend(of_profile(nodes));
-    out
+    sets.out
 }
 
 struct Sets<'a> {
@@ -76,27 +64,8 @@ impl Sets<'_> {
     }
 }
 
-/// The atom after moves, if a package that is installed says which repository's updates hold for it (portage's
-/// _do_global_updates).
-fn renamed(atom: &str, installed: &[Installed], updates: &Updates) -> String {
-    let parsed = ConfigAtom::parse(atom, Allowed::USER);
-    let Some(name) = parsed.as_ref().and_then(ConfigAtom::exact_name) else {
-        return atom.to_owned();
-    };
-    let is_old =
-        |package: &&Installed| package.recorded_name.as_deref().map_or(package.cpv.cp() == name, |old| old == name);
-    let is_new = |package: &&Installed| {
-        let new = updates.name(&package.repository, name);
-        new != name && package.cpv.cp() == new
-    };
-    match installed.iter().rfind(is_old).or_else(|| installed.iter().rfind(is_new)) {
-        Some(package) => updates.dependencies(atom, &package.repository, None),
-        None => atom.to_owned(),
-    }
-}
-
 /// @system: the lines of `packages` with a star. @profile: those without, of directories with the format profile-set.
-fn of_profile(nodes: &[Node]) -> Vec<WorldAtom> {
+pub(super) fn of_profile(nodes: &[Node]) -> Vec<WorldAtom> {
     let system = stacked(nodes.iter()).into_iter().filter_map(|line| Some(("@system", line.strip_prefix('*')?)));
     let profile = stacked(nodes.iter().filter(|node| node.profile_set)).into_iter();
     let profile = profile.filter(|line| !line.starts_with('*')).map(|line| ("@profile", line));

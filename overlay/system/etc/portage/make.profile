@@ -1,0 +1,1 @@
+../../var/db/repos/gentoo/profiles/default

@@ -1,0 +1,6 @@
+EAPI=8
+DESCRIPTION="A stand-in"
+SLOT=0
+LICENSE=MIT
+KEYWORDS="~amd64"
+
