@@ -114,3 +114,73 @@ fn a_call_that_was_cut_off_is_unknown() {
     assert_eq!(reason(0), "a signal or the end of the phase came before the end of sed");
     assert_eq!(reason(2), "sed was ended by a signal");
 }
+
+#[test]
+fn a_reader_between_an_edit_and_its_undoing_hides_neither() {
+    let undone = |between: &str| {
+        let lines = format!("\tsed -i s/alpha/A/ a.txt\n{between}\tsed -i s/^A$/alpha/ a.txt\n");
+        findings(&prepared(&lines)).iter().any(|f| f.starts_with("OverwrittenEdit"))
+    };
+    assert!(undone(""));
+    assert!(undone("\tx=$(sed -n /beta/p a.txt)\n"), "it does not see the edit");
+    assert!(!undone("\tx=$(sed -n 1p a.txt)\n"), "what it read lives on");
+}
+
+#[test]
+fn output_to_dev_null_edits_nothing() {
+    let ebuild = prepared(
+        "\tsed -e s/alpha/A/ a.txt > /dev/null || die\n\tsed -n /alpha/p a.txt > /dev/null || die\n\
+         \tif sed -e '/beta/q 1' a.txt > /dev/null; then die; fi\n\tsed -e 's/alpha/A/w b.txt' a.txt > /dev/null || die\n",
+    );
+    let wanted = [(0, "no-output"), (1, "filter"), (2, "filter"), (3, "filter")];
+    assert_eq!(verdicts(&ebuild), wanted.map(|(n, v)| format!("{} {v}", FIRST + n)));
+    assert_eq!(findings(&ebuild), [format!("NoInPlace {FIRST} -")].map(|f| f.trim_end_matches(" -").to_owned()));
+}
+
+#[test]
+fn nothing_is_said_to_be_unrun_while_calls_are_lost() {
+    let lines = |lost: &str| {
+        format!("\tlocal list=()\n\tfor f in \"${{list[@]}}\"; do\n\t\tsed -i s/a/b/ \"${{f}}\"\n\tdone\n{lost}")
+    };
+    assert_eq!(findings(&prepared(&lines(""))), [format!("UnrunEdit {}", FIRST + 2)]);
+    // its stack is not known
+    let ebuild = prepared(&lines("\tenv -u EB_AT sed -i s/alpha/A/ a.txt\n"));
+    assert_eq!(verdicts(&ebuild)[0], format!("{} unknown", FIRST + 2));
+    assert!(findings(&ebuild).iter().all(|f| !f.starts_with("UnrunEdit")));
+}
+
+#[test]
+fn a_loop_with_as_many_scripts_as_turns_is_judged() {
+    let ebuild = prepared("\tfor i in {1..120}; do\n\t\tsed -i -e \"s/word_${i}_/x/\" a.txt || die\n\tdone\n");
+    assert_eq!(findings(&ebuild), [format!("DeadSed {} removed", FIRST + 1)]);
+    let commands = ebuild["edits"][0]["commands"].as_array().unwrap();
+    assert_eq!(commands.len(), 120);
+    assert!(commands.iter().all(|c| c["verdict"] == "dead"));
+    assert_eq!(commands[119]["reason"], "only 100 dead commands of a place are explained");
+}
+
+#[test]
+fn a_changed_file_names_the_patch_that_changed_it() {
+    let place = with_foo(
+        "PATCHES=( \"${FILESDIR}\"/one.patch )\n\nsrc_prepare() {\n\tdefault\n\tmkdir sub && echo beta > sub/b.txt || die\n\
+         \tpatch -d sub -p3 < \"${FILESDIR}\"/two.patch || die\n\tpatch -i \"${FILESDIR}\"/three.patch || die\n}\n",
+    );
+    let patch = |name: &str, file: &str, old: &str, new: &str| {
+        let text = format!("--- {file}\n+++ {file}\n@@ -1 +1 @@\n-{old}\n+{new}\n");
+        support::overlay::put(&place.package_dir("dev-libs/foo-1.2").join("files").join(name), text);
+    };
+    let one = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-alpha\n+ALPHA\n beta\n--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+gamma\n";
+    support::overlay::put(&place.package_dir("dev-libs/foo-1.2").join("files/one.patch"), one);
+    patch("two.patch", "x/y/z/b.txt", "beta", "BETA");
+    patch("three.patch", "deep/down/new.txt", "gamma", "GAMMA");
+    let report = run(&place, &mut audit(&place, ["--format", "json"])).exits(0).json();
+    let ebuild = &report["ebuilds"][0];
+    let lines = |file: &Value| -> Vec<u64> {
+        let ids = file["edits"].as_array().unwrap().iter();
+        ids.map(|id| ebuild["edits"][id.as_u64().unwrap() as usize]["origin"]["line"].as_u64().unwrap()).collect()
+    };
+    let changed = ebuild["changed"].as_array().unwrap().iter();
+    let told: Vec<_> = changed.map(|c| (c["path"].as_str().unwrap(), lines(c))).collect();
+    let wanted = [("foo-1.2/a.txt", vec![11]), ("foo-1.2/new.txt", vec![11, 17]), ("foo-1.2/sub/b.txt", vec![16])];
+    assert_eq!(told, wanted);
+}

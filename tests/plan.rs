@@ -83,7 +83,8 @@ fn the_system_is_what_its_script_makes() {
         assert!(Command::new("cp").arg("-a").arg(from).arg(&to).status().unwrap().success());
     }
     assert!(Command::new(to.join("make-system")).status().unwrap().success());
-    let diff = Command::new("diff").args(["-r", "--no-dereference"]).arg(ours()).arg(to.join("system")).output().unwrap();
+    let diff =
+        Command::new("diff").args(["-r", "--no-dereference"]).arg(ours()).arg(to.join("system")).output().unwrap();
     assert!(diff.status.success(), "{}", text(&diff));
 }
 

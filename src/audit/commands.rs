@@ -7,18 +7,22 @@ use std::sync::OnceLock;
 
 use super::edits::{Judged, Scene};
 use super::shelves::{Shelves, own};
+use crate::edit::budget::OVER;
 use crate::edit::cause::{self, Bench, Dead, Explained, Shelf};
 use crate::edit::outcome::{self, union};
 use crate::edit::sed;
 use crate::edit::sed::argv::{Invocation, PieceKind};
 use crate::edit::sed::call::{Call, Content, Environment};
-use crate::edit::sed::run::Sed;
+use crate::edit::sed::run::{Limits, Sed};
 use crate::edit::sed::script::{Detail, Script};
 use crate::edit::suggest::Ran;
 use crate::escape::show;
 use crate::phase::trace::{BLOB_LIMIT, Ended, Record, State, TargetRecord};
 use crate::report::model::{Cause, Command, CommandTarget, EditKind, Verdict};
 use crate::tree::untrusted;
+
+/// Dead commands of one place that are explained; a loop may have as many as it has turns.
+const MOST_EXPLAINED: usize = 100;
 
 /// A call of a place with its script cut.
 struct Cut<'a> {
@@ -39,7 +43,8 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, shelf: &Shelves) {
     let locate = || Sed::locate(&std::env::var_os("PATH").unwrap_or_default()).map_err(|e| e.to_string());
     let sed = SED.get_or_init(locate);
     let ready = sed.as_ref().map_err(String::clone);
-    let ready = ready.and_then(|sed| Ok((Bench::new(sed.path(), "C.UTF-8").map_err(|e| e.to_string())?, sed)));
+    let ready =
+        ready.and_then(|sed| Ok((Bench::new(sed.path(), "C.UTF-8", scene.budget).map_err(|e| e.to_string())?, sed)));
     let (bench, sed) = match ready {
         Ok(ready) => ready,
         Err(reason) => {
@@ -66,8 +71,12 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, shelf: &Shelves) {
         }
         let mut commands = merged.commands();
         let gone = judged.edit.verdict == Verdict::PathGone;
-        for command in commands.iter_mut().filter(|c| c.verdict == Verdict::Dead && !gone) {
-            if let Some(shelf) = shelf.get() {
+        let dead = commands.iter_mut().filter(|c| c.verdict == Verdict::Dead && !gone);
+        for (number, command) in dead.enumerate() {
+            if number >= MOST_EXPLAINED {
+                command.cause = Some(Cause::Unknown);
+                command.reason = Some(format!("only {MOST_EXPLAINED} dead commands of a place are explained"));
+            } else if let Some(shelf) = shelf.get() {
                 explain(command, &cuts, shelf, &bench, scene);
             }
         }
@@ -146,6 +155,8 @@ struct Merged {
     files: BTreeMap<String, Verdict>,
     unclosed: Vec<(usize, String)>,
     never: Vec<usize>,
+    /// Whether the time was over before all was judged.
+    over: bool,
     /// Why some commands are not judged.
     reason: Option<String>,
 }
@@ -174,7 +185,15 @@ impl Merged {
                 })
                 .collect(),
         };
-        let judgement = sed::judge::judge(&call, sed);
+        let default = Limits::default();
+        let limits = Limits { time: default.time.min(scene.budget.left()), ..default };
+        let mut judgement = sed::judge::judge_within(&call, sed, limits);
+        if scene.budget.is_over() && judgement.reason.is_some() {
+            // what was cut short is not the script's fault
+            judgement.reason = Some(OVER.to_owned());
+            judgement.commands.iter_mut().for_each(|c| c.reason = Some(OVER.to_owned()));
+            self.over = true;
+        }
         if judgement.reason.is_some() {
             self.reason.clone_from(&judgement.reason);
         }
@@ -244,7 +263,16 @@ impl Merged {
                 target.verdict = *verdict;
             }
         }
-        if judged.edit.verdict == Verdict::Dead && !judged.edit.targets.is_empty() {
+        if self.over && judged.edit.verdict == Verdict::Dead {
+            // what matched and gave the same text can't be told from what did not match
+            judged
+                .edit
+                .targets
+                .iter_mut()
+                .filter(|t| t.verdict == Verdict::Dead)
+                .for_each(|t| t.verdict = Verdict::Unknown);
+            judged.edit.verdict = Verdict::Unknown;
+        } else if judged.edit.verdict == Verdict::Dead && !judged.edit.targets.is_empty() {
             judged.edit.verdict = union(judged.edit.targets.iter().map(|t| t.verdict));
         }
     }

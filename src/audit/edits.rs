@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::shelves::Shelves;
 use super::{commands, perl};
+use crate::edit::budget::Budget;
 use crate::edit::cause::{self, Explained, Switches};
 use crate::edit::fate::{self, Known, Later};
 use crate::edit::inventory::Call;
@@ -14,7 +15,7 @@ use crate::edit::site::{Sources, named_as_tool};
 use crate::escape::{escape_path, show};
 use crate::phase::names::Names;
 use crate::phase::notes::Note;
-use crate::phase::trace::{Ended, Record, State, Tool, TraceDir};
+use crate::phase::trace::{Bytes, Ended, Record, State, TargetRecord, Tool, TraceDir};
 use crate::report::model::{By, Edit, EditKind, Origin, Target, Verdict};
 use crate::tree::{Kind, Md5, Pack, Slot, Snapshot, hex, unhex};
 
@@ -45,6 +46,8 @@ pub struct Scene<'a> {
     pub filesdir: PathBuf,
     /// Whether the phases came to their end, so that what has no trace did not run.
     pub complete: bool,
+    /// The time for judging.
+    pub budget: Budget,
     slots: HashMap<Md5, Slot>,
     pristine: HashSet<Md5>,
 }
@@ -57,6 +60,7 @@ impl<'a> Scene<'a> {
         pack: Option<&'a Pack>,
         filesdir: PathBuf,
         complete: bool,
+        budget: Budget,
     ) -> Scene<'a> {
         let mut slots = HashMap::new();
         let mut pristine = HashSet::new();
@@ -71,7 +75,7 @@ impl<'a> Scene<'a> {
                 }
             }
         }
-        Scene { names, trace, before, after, pack, filesdir, complete, slots, pristine }
+        Scene { names, trace, before, after, pack, filesdir, complete, budget, slots, pristine }
     }
 
     /// Contents by md5: from the trace, the pristine tree, or the tree as the phase left it.
@@ -95,13 +99,21 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// The edits of all places, then those that the ebuild's text has and nothing ran.
-pub fn edits(places: Vec<Place>, notes: &[Note], sources: &mut Sources, scene: &Scene) -> Vec<Judged> {
+/// The edits of all places, then those that the ebuild's text has and nothing ran. `lost`: the tools of calls that came
+/// from no known place.
+pub fn edits(
+    places: Vec<Place>,
+    lost: &[EditKind],
+    notes: &[Note],
+    sources: &mut Sources,
+    scene: &Scene,
+) -> Vec<Judged> {
     let mut found = Vec::new();
     let mut all: Vec<Record> = places.iter().flat_map(|p| p.records.iter().cloned()).collect();
     all.sort_by_key(|r| (r.start, r.end));
+    let paths = by_path(&all);
     for place in places {
-        found.push(ran(place, &all, scene));
+        found.push(ran(place, &paths, scene));
     }
     let shelves = Shelves::new(scene, &all);
     commands::judge(&mut found, scene, &shelves);
@@ -110,7 +122,7 @@ pub fn edits(places: Vec<Place>, notes: &[Note], sources: &mut Sources, scene: &
         found.extend(patch_gone(note, sources, scene));
     }
     if scene.complete {
-        not_run(&mut found, sources);
+        not_run(&mut found, lost, sources);
     }
     // ids follow the text: first the ebuild's own edits in order of line
     found.sort_by_key(|j| (j.edit.by as u8, j.edit.origin.file.clone(), j.edit.origin.line, j.edit.origin.end_line));
@@ -120,7 +132,7 @@ pub fn edits(places: Vec<Place>, notes: &[Note], sources: &mut Sources, scene: &
     found
 }
 
-fn ran(place: Place, all: &[Record], scene: &Scene) -> Judged {
+fn ran(place: Place, all: &ByPath, scene: &Scene) -> Judged {
     let mut calls: Vec<CallOutcome> = place.records.iter().map(outcome::call).collect();
     for (record, call) in place.records.iter().zip(&mut calls) {
         fates(record, call, all, scene);
@@ -151,22 +163,40 @@ fn ran(place: Place, all: &[Record], scene: &Scene) -> Judged {
     Judged { edit, unclosed: Vec::new(), never: Vec::new(), moved: None, explained: None, place: Some(place), calls }
 }
 
+/// The calls that name a file, in order of time, by the file.
+type ByPath<'a> = HashMap<&'a Bytes, Vec<(&'a Record, &'a TargetRecord)>>;
+
+fn by_path(all: &[Record]) -> ByPath<'_> {
+    let mut found: ByPath = HashMap::new();
+    for record in all.iter().filter(|r| r.tool != Tool::Patch) {
+        for target in &record.targets {
+            found.entry(&target.path).or_default().push((record, target));
+        }
+    }
+    found
+}
+
 /// Live files whose edit was undone or replaced later become `overwritten`, and the call with them.
-fn fates(record: &Record, call: &mut CallOutcome, all: &[Record], scene: &Scene) {
+fn fates(record: &Record, call: &mut CallOutcome, all: &ByPath, scene: &Scene) {
     for file in call.files.iter_mut().filter(|f| f.verdict == Verdict::Live) {
         let (Some(before), Some(after)) = (file.before.md5(), file.after.md5()) else { continue };
-        let later: Vec<Later> = all
-            .iter()
-            .filter(|r| r.start > record.start)
-            .flat_map(|r| r.targets.iter().filter(|t| t.path == file.path).map(move |t| Later { record: r, target: t }))
-            .collect();
         let end = scene.end(outcome::path(&file.path));
+        // the usual case first: nothing touched the file again
+        if end.as_deref() == Some(after) || scene.budget.is_over() {
+            continue;
+        }
+        let later = all.get(&file.path).map_or(&[][..], Vec::as_slice);
+        let later = later.iter().filter(|(r, _)| r.start > record.start).map(|(record, target)| Later {
+            record,
+            target,
+            edits: record.tool != Tool::Sed || outcome::invocation(record).is_some_and(|i| i.in_place.is_some()),
+        });
         let known = Known {
             contents: &|md5| scene.contents(md5),
             elsewhere: &|md5| scene.elsewhere(md5),
             replay: &|later, input| replay(later.record, input, scene),
         };
-        if fate::overwritten(before, after, &later, end.as_deref(), &known) {
+        if fate::overwritten(before, after, &later.collect::<Vec<_>>(), end.as_deref(), &known) {
             file.verdict = Verdict::Overwritten;
         }
     }
@@ -175,16 +205,18 @@ fn fates(record: &Record, call: &mut CallOutcome, all: &[Record], scene: &Scene)
     }
 }
 
-/// What a later sed call would have made of another input.
+/// What a later sed call would have made of another input: of the file, or what it would have printed.
 fn replay(record: &Record, input: &[u8], scene: &Scene) -> Option<Vec<u8>> {
-    let (invocation, script) = commands::script(record, scene)?;
-    if invocation.in_place.is_none() || record.tool != Tool::Sed {
+    if record.tool != Tool::Sed || scene.budget.is_over() {
         return None;
     }
+    let (invocation, script) = commands::script(record, scene)?;
+    // several files are one stream to it
+    (invocation.separate || record.targets.len() == 1).then_some(())?;
     let text = cause::whole(&script)?;
     let sed = crate::phase::job::find_program("sed")?;
     let flags = invocation.flags;
-    let bench = cause::Bench::new(&sed, "C.UTF-8").ok()?;
+    let bench = cause::Bench::new(&sed, "C.UTF-8", scene.budget).ok()?;
     let quiet = invocation.quiet || script.quiet;
     let switches = Switches { extended: flags.extended, quiet, null_data: flags.null_data };
     bench.run(&text, &switches, &[input])?.pop()
@@ -263,7 +295,7 @@ fn patch_gone(note: &Note, sources: &mut Sources, scene: &Scene) -> Option<Judge
 }
 
 /// Edits of the ebuild's text, in functions that the phases may reach, that no call came from.
-fn not_run(found: &mut Vec<Judged>, sources: &Sources) {
+fn not_run(found: &mut Vec<Judged>, lost: &[EditKind], sources: &Sources) {
     let source = sources.ebuild();
     let reachable = source.inventory.reachable();
     let ran = |call: &Call| {
@@ -292,21 +324,25 @@ fn not_run(found: &mut Vec<Judged>, sources: &Sources) {
             end_line: call.end_line,
             function: call.function.clone().unwrap_or_default(),
         };
+        let kind = call.tool.unwrap_or(EditKind::Sed);
+        // one of those may be its own
+        let may_have_run = lost.contains(&kind);
         let edit = Edit {
             id: 0,
-            kind: call.tool.unwrap_or(EditKind::Sed),
+            kind,
             phase: "src_prepare".into(),
             origin,
             by: By::Ebuild,
             argv: call.words[call.tool_word..].iter().map(|w| w.text.clone()).collect(),
             cwd: ".".into(),
             exit: None,
-            verdict: Verdict::NotRun,
+            verdict: if may_have_run { Verdict::Unknown } else { Verdict::NotRun },
             targets: Vec::new(),
             commands: Vec::new(),
             condition: call.condition.clone(),
             variants: Vec::new(),
-            reason: None,
+            reason: may_have_run
+                .then(|| "no call is known to be its own, but some came from no known place".to_owned()),
         };
         found.push(Judged {
             edit,

@@ -77,7 +77,7 @@ fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut V
         Verdict::Dead if edit.kind == EditKind::Patch || cut_off => {}
         Verdict::Dead => found.extend(dead(judged, failure)),
         Verdict::NoOutput => {
-            let message = "sed without -i prints to the log and edits nothing".to_owned();
+            let message = "sed without -i edits nothing, and nobody reads what it prints".to_owned();
             found.push(of_edit(Rule::NoInPlace, edit, message));
         }
         Verdict::Overwritten => {

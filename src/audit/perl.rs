@@ -2,6 +2,7 @@
 
 use super::edits::{Judged, Scene};
 use super::shelves::{Shelves, own};
+use crate::edit::budget::OVER;
 use crate::edit::cause::Explained;
 use crate::edit::cause::perl::{self, Bench, Dead};
 use crate::edit::outcome::union;
@@ -17,7 +18,8 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, shelves: &Shelves) {
         // what perl refused says nothing of its files
         let ran = !judged.edit.targets.is_empty() && judged.edit.exit == Some(0);
         let Some(place) = judged.place.as_ref().filter(|_| ran) else { continue };
-        let made = bench.get_or_insert_with(|| find_program("perl").and_then(|p| Bench::new(&p, "C.UTF-8").ok()));
+        let made = bench
+            .get_or_insert_with(|| find_program("perl").and_then(|p| Bench::new(&p, "C.UTF-8", scene.budget).ok()));
         let Some(bench) = made else { continue };
         let calls: Vec<(&Record, Invocation)> = place.records.iter().map(|r| (r, invocation(r))).collect();
         for (record, call) in &calls {
@@ -30,6 +32,10 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, shelves: &Shelves) {
             }
         }
         judged.edit.verdict = union(judged.edit.targets.iter().map(|t| t.verdict));
+        if scene.budget.is_over() && judged.edit.verdict == Verdict::Dead {
+            // what matched and gave the same text can't be told from what did not match
+            (judged.edit.verdict, judged.edit.reason) = (Verdict::Unknown, Some(OVER.to_owned()));
+        }
         if judged.edit.verdict == Verdict::Dead {
             judged.explained = explained(&calls, scene, shelves, bench);
         }

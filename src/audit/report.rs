@@ -9,6 +9,7 @@ use super::failure::Failure;
 use super::findings::findings;
 use super::job::Facts;
 use super::suggest::{self, Fixes};
+use crate::edit::budget::Budget;
 use crate::edit::place::places;
 use crate::edit::site::Sources;
 use crate::escape::escape_path;
@@ -106,8 +107,8 @@ fn run_of_phases(
     let mut sources =
         Sources::new(&facts.script, &report.path, &facts.text, context.set.eclass_dirs(), context.run.prelude());
     let (places, lost) = places(records, &mut sources);
-    if lost > 0 {
-        facts.remarks.push(format!("traced calls that came from no known place: {lost}"));
+    if !lost.is_empty() {
+        facts.remarks.push(format!("traced calls that came from no known place: {}", lost.len()));
     }
     let notes = facts.outcome.as_ref().map_or(&[][..], |o| &o.notes);
     for note in notes.iter().filter(|n| n.kind == "stubbed") {
@@ -123,8 +124,9 @@ fn run_of_phases(
         facts.pack.as_ref(),
         ebuild.dir().join("files"),
         failure.is_none(),
+        Budget::of(context.options.bounds.time),
     );
-    let judged = edits::edits(places, notes, &mut sources, &scene);
+    let judged = edits::edits(places, &lost, notes, &mut sources, &scene);
     report.findings = findings(context, &report.path, &judged, failure, Some(&scene));
     let inherited = facts.metadata.as_ref().map_or(&[][..], |m| &m.inherited);
     let own_prepare = !suggest::exports_prepare(inherited, &context.set.eclass_dirs());

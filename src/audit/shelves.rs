@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::edits::Scene;
 use crate::edit::cause::{Event, Own, Shelf};
 use crate::edit::outcome;
-use crate::phase::trace::{Record, State, TargetRecord, Tool};
+use crate::phase::trace::{Record, State, TargetRecord};
 use crate::tree::Kind;
 
 /// Bytes of a call's files that are looked at for the cause of a dead command.
@@ -34,7 +34,7 @@ impl<'a> Shelves<'a> {
 fn shelf(scene: &Scene, records: &[Record]) -> Option<Shelf> {
     let md5 = |state: &State| state.md5().map(str::to_owned);
     let mut events = Vec::new();
-    for record in records.iter().filter(|r| r.tool != Tool::Patch) {
+    for record in records {
         for target in &record.targets {
             let Some(path) = scene.names.below_work(outcome::path(&target.path)) else { continue };
             events.push(Event {

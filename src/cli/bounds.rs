@@ -47,7 +47,7 @@ pub struct BoundArgs {
     #[command(flatten)]
     sandbox: SandboxArgs,
 
-    /// Seconds that the phases of one ebuild may take
+    /// Seconds that the phases of one ebuild may take, and judging its edits as well
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     timeout: u64,
 

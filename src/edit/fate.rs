@@ -8,9 +8,11 @@ use crate::phase::trace::{Record, TargetRecord};
 pub struct Later<'a> {
     pub record: &'a Record,
     pub target: &'a TargetRecord,
+    /// Whether it edits in place; it only reads otherwise.
+    pub edits: bool,
 }
 
-/// What a later call makes of another input.
+/// What a later call makes of another input: the file, or its output where it only reads.
 pub type Replay<'a> = dyn Fn(&Later, &[u8]) -> Option<Vec<u8>> + 'a;
 
 /// What the decision needs to know.
@@ -32,7 +34,13 @@ pub fn overwritten(before: &str, after: &str, later: &[Later], end: Option<&str>
         return false;
     }
     if end == before {
-        return true;
+        // what printed something else for it has used it
+        let used = |call: &Later| {
+            let output = |md5: &str| (known.contents)(md5).and_then(|content| (known.replay)(call, &content));
+            let outputs = call.target.before.md5().and_then(output).zip(output(before));
+            !call.edits && outputs.is_some_and(|(with, without)| with != without)
+        };
+        return !later.iter().any(used);
     }
     // the file as it would be without the edit, followed through the later steps
     let (mut current, mut without, mut replaced) = (after.to_owned(), None, false);
@@ -55,6 +63,16 @@ pub fn overwritten(before: &str, after: &str, later: &[Later], end: Option<&str>
             return false;
         }
         let Some(input) = without.take() else { return false };
+        if from == to && !call.edits {
+            // what only reads it is no step, unless it saw the edit
+            let seen = (known.contents)(from).and_then(|actual| (known.replay)(call, &actual));
+            if seen.is_none() || seen != (known.replay)(call, &input) {
+                return false;
+            }
+            without = Some(input);
+            to.clone_into(&mut current);
+            continue;
+        }
         without = if from == to && replaced { Some(input) } else { (known.replay)(call, &input) };
         if without.is_none() {
             return false;

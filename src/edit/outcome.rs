@@ -1,10 +1,12 @@
 //! What one traced call did, by the contents of its files alone.
 
+use std::collections::HashMap;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use super::patch;
 use super::sed::argv::Invocation;
+use super::sed::script::{Detail, Locale, Script, ScriptCommand};
 use crate::phase::trace::{Bytes, Ended, Record, State, Stream, Tool};
 use crate::report::model::Verdict;
 
@@ -83,8 +85,12 @@ fn patch_text(path: &std::path::Path) -> Option<Vec<u8>> {
     crate::tree::untrusted::read(&std::fs::canonicalize(path).ok()?, crate::phase::trace::BLOB_LIMIT).ok()
 }
 
-/// The files that a patch names; what they held is not known.
+/// The files that a patch changed; where none was looked at (it came through a pipe), those that it names.
 fn patched(record: &Record) -> Vec<FileOutcome> {
+    if !record.targets.is_empty() {
+        let changed = files(record).into_iter().filter(|f| f.before != f.after);
+        return changed.map(|f| FileOutcome { verdict: Verdict::Live, ..f }).collect();
+    }
     let text = record.patch.as_ref().and_then(|p| patch_text(path(p))).unwrap_or_default();
     let words: Vec<Vec<u8>> = record.argv.iter().map(|w| w.0.clone()).collect();
     let (strip, dir) = patch::options(&words);
@@ -113,13 +119,28 @@ fn sed(record: &Record) -> CallOutcome {
             CallOutcome::of(verdict)
         }
         Stream::File { path, contents } => written(record, path, contents),
-        Stream::Pipe | Stream::Other => CallOutcome::of(Verdict::Filter),
+        Stream::Null if !only_asks(&call) => CallOutcome::of(Verdict::NoOutput),
+        Stream::Pipe | Stream::Null | Stream::Other => CallOutcome::of(Verdict::Filter),
     };
     if !gone.is_empty() && gone.len() == record.targets.len() {
         outcome.verdict = Verdict::PathGone;
     }
     outcome.files.extend(gone);
     outcome
+}
+
+/// Whether a call may be run for its exit status, or for the files that its script writes, so that its output is not
+/// wanted: what prints nothing by itself, or has a `q`, `Q`, `w`, `W` or `e`.
+fn only_asks(call: &Invocation) -> bool {
+    let Ok(script) = Script::cut(call, &HashMap::new(), Locale::default()) else { return true };
+    let more = |c: &ScriptCommand| match &c.detail {
+        Detail::Substitute(s) => s.evaluate || s.write.is_some(),
+        Detail::Number(status) => matches!(c.name, b'q' | b'Q') && status.is_some(),
+        Detail::File(_) => matches!(c.name, b'w' | b'W'),
+        Detail::Execute => true,
+        _ => false,
+    };
+    call.quiet || script.quiet || script.commands.iter().any(more)
 }
 
 /// `sed in > out`: an output equal to its only input is dead.

@@ -26,11 +26,12 @@ impl From<Tool> for EditKind {
     }
 }
 
-/// The places of `records`, in order of their first call. A call whose stack can't be read is left out and counted.
-pub fn places(records: Vec<Record>, sources: &mut Sources) -> (Vec<Place>, usize) {
+/// The places of `records`, in order of their first call, and the tools of the calls whose stack can't be read, which are
+/// left out.
+pub fn places(records: Vec<Record>, sources: &mut Sources) -> (Vec<Place>, Vec<EditKind>) {
     let mut found: Vec<Place> = Vec::new();
     let mut index = BTreeMap::new();
-    let mut lost = 0;
+    let mut lost = Vec::new();
     for record in records {
         let kind = EditKind::from(record.tool);
         let called = sources.site(&stack::parse(&record.at.0), kind, &record.argv);
@@ -40,7 +41,7 @@ pub fn places(records: Vec<Record>, sources: &mut Sources) -> (Vec<Place>, usize
             sources.patches_site(&String::from_utf8_lossy(&p.0))
         });
         let Some(site) = listed.or(called) else {
-            lost += 1;
+            lost.push(kind);
             continue;
         };
         let by = match record.starter {

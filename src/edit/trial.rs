@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::budget::Budget;
 use super::run::{End, Limits, run};
 
 /// Bytes that one process is given, more only where a single file is larger.
@@ -21,12 +22,18 @@ pub struct Trial {
     tool: PathBuf,
     dir: tempfile::TempDir,
     locale: String,
+    budget: Budget,
 }
 
 impl Trial {
     /// `tool` is the real one.
-    pub fn new(tool: &Path, locale: &str) -> io::Result<Trial> {
-        Ok(Trial { tool: tool.to_owned(), dir: super::scratch::dir()?, locale: locale.to_owned() })
+    pub fn new(tool: &Path, locale: &str, budget: Budget) -> io::Result<Trial> {
+        Ok(Trial { tool: tool.to_owned(), dir: super::scratch::dir()?, locale: locale.to_owned(), budget })
+    }
+
+    /// Whether no trial is run any more.
+    pub fn is_over(&self) -> bool {
+        self.budget.is_over()
     }
 
     /// What the tool with these words, which ask for edits in place, makes of each content. None where it refuses
@@ -55,13 +62,15 @@ impl Trial {
     }
 
     fn batch(&self, words: &[OsString], fine: &[i32], contents: &[&[u8]]) -> Option<Vec<Vec<u8>>> {
+        (!self.is_over()).then_some(())?;
         let names: Vec<String> = (0..contents.len()).map(|i| i.to_string()).collect();
         for (name, content) in names.iter().zip(contents) {
             fs::write(self.dir.path().join(name), content).ok()?;
         }
         let words: Vec<OsString> = words.iter().cloned().chain(names.iter().map(OsString::from)).collect();
         let locale = [("LC_ALL", OsString::from(&self.locale))];
-        let done = run(&self.tool, self.dir.path(), &words, &locale, LIMITS, |_| {}).ok()?;
+        let limits = Limits { time: LIMITS.time.min(self.budget.left()), ..LIMITS };
+        let done = run(&self.tool, self.dir.path(), &words, &locale, limits, |_| {}).ok()?;
         matches!(done.end, End::Exit(status) if status == 0 || fine.contains(&status)).then_some(())?;
         names.iter().map(|name| fs::read(self.dir.path().join(name)).ok()).collect()
     }

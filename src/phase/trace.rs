@@ -104,6 +104,8 @@ pub enum Stream {
         contents: State,
     },
     Pipe,
+    /// /dev/null
+    Null,
     Other,
 }
 

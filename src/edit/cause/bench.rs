@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
+use crate::edit::budget::Budget;
 use crate::edit::trial::Trial;
 
 /// What a trial's sed is called with beside the script.
@@ -25,8 +26,13 @@ const UNREAD: &[i32] = &[4];
 
 impl Bench {
     /// `sed` is the real one.
-    pub fn new(sed: &Path, locale: &str) -> io::Result<Bench> {
-        Ok(Bench { trial: Trial::new(sed, locale)? })
+    pub fn new(sed: &Path, locale: &str, budget: Budget) -> io::Result<Bench> {
+        Ok(Bench { trial: Trial::new(sed, locale, budget)? })
+    }
+
+    /// Whether the time for trials is over.
+    pub fn is_over(&self) -> bool {
+        self.trial.is_over()
     }
 
     /// What `script` makes of each content; none where sed refuses it or does not end in time.
@@ -47,7 +53,7 @@ mod tests {
     #[test]
     fn runs_the_real_sed_on_copies() {
         let Some(sed) = crate::phase::job::find_program("sed") else { return };
-        let bench = Bench::new(&sed, "C.UTF-8").unwrap();
+        let bench = Bench::new(&sed, "C.UTF-8", Budget::of(std::time::Duration::MAX)).unwrap();
         let run = |script: &str| bench.run(script.as_bytes(), &Switches::default(), &[b"a\n", b"b\n"]);
         assert_eq!(run("s/a/c/"), Some(vec![b"c\n".to_vec(), b"b\n".to_vec()]));
         assert_eq!(run("s/a/c"), None);

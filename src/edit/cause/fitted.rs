@@ -2,8 +2,8 @@
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::literal::bracket_end;
 use super::words;
+use crate::edit::sed::literal::bracket_end;
 
 /// A part of a regular expression.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 mod alone;
 mod bench;
 mod fitted;
-mod literal;
 pub mod perl;
 mod product;
 mod relax;
@@ -13,14 +12,15 @@ mod words;
 
 use std::path::PathBuf;
 
+use crate::edit::budget::OVER;
 use crate::edit::sed::argv::Invocation;
+use crate::edit::sed::literal;
 use crate::edit::sed::never::never;
 use crate::edit::sed::script::{AddressKind, Detail, Regex, Script, ScriptCommand};
 use crate::escape::{escape_path, show};
 use crate::report::model::{Cause, Evidence};
 pub use alone::reaches_out;
 pub use bench::{Bench, Switches};
-pub use literal::bracket_end;
 use relax::Relax;
 use search::{Found, Hit, Query, Unseen, first_change};
 pub use shelf::{Event, Shelf};
@@ -59,6 +59,17 @@ pub struct Explained {
 
 /// The first cause, in the contract's order, that holds.
 pub fn explain(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
+    let explained = tried(dead, shelf, bench);
+    // trials that were not run any more show nothing
+    if bench.is_over() { unknown(OVER) } else { explained }
+}
+
+/// No cause, and why.
+pub fn unknown(why: &str) -> Explained {
+    Explained { reason: Some(why.to_owned()), ..of(Cause::Unknown) }
+}
+
+fn tried(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
     let Some(command) = dead.script.commands.get(dead.command) else { return of(Cause::Unknown) };
     let piece = dead.script.pieces.get(command.piece).map(|p| p.flags).unwrap_or_default();
     let switches = Switches { extended: piece.extended, quiet: false, null_data: piece.null_data };
@@ -115,7 +126,11 @@ pub fn moved(dead: &Dead, gone: &[PathBuf], shelf: &Shelf, bench: &Bench) -> Exp
         moment: dead.moment,
         named: Some(gone),
     };
-    match search::search(shelf, &query) {
+    let found = search::search(shelf, &query);
+    if bench.is_over() {
+        return unknown(OVER);
+    }
+    match found {
         Found { hits, unseen } if hits.is_empty() => Explained { reason: unseen.sentence(), ..of(Cause::Removed) },
         Found { hits, .. } => with(Cause::Moved, evidence(&hits, "a file of that name, with matching text")),
     }

@@ -6,11 +6,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::search::{self, Found, Query, Unseen, first_change};
-use super::{Explained, Own, Shelf, evidence, fitted, literal, of, relax, with, words};
+use super::{Explained, Own, Shelf, evidence, fitted, of, relax, with, words};
+use crate::edit::budget::{Budget, OVER};
 use crate::edit::cause::relax::Relax;
 use crate::edit::perl::argv::Invocation;
 use crate::edit::perl::product;
 use crate::edit::perl::script::{Act, Regex, Script, Span, Statement};
+use crate::edit::sed::literal;
 use crate::edit::trial::Trial;
 use crate::escape::show;
 use crate::report::model::{Cause, Evidence, Verdict};
@@ -23,8 +25,13 @@ pub struct Bench {
 
 impl Bench {
     /// `perl` is the real one.
-    pub fn new(perl: &Path, locale: &str) -> io::Result<Bench> {
-        Ok(Bench { trial: Trial::new(perl, locale)? })
+    pub fn new(perl: &Path, locale: &str, budget: Budget) -> io::Result<Bench> {
+        Ok(Bench { trial: Trial::new(perl, locale, budget)? })
+    }
+
+    /// Whether the time for trials is over.
+    pub fn is_over(&self) -> bool {
+        self.trial.is_over()
     }
 
     /// What a script makes of each content. None where perl refuses it, where it does not end in time, or where it
@@ -103,6 +110,12 @@ fn patched(script: &Script, statement: &Statement, patches: &[(Span, Vec<u8>)]) 
 
 /// The first cause, in the contract's order, that holds for one of the statements.
 pub fn explain(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
+    let explained = tried(dead, shelf, bench);
+    // trials that were not run any more show nothing
+    if bench.is_over() { Explained { reason: Some(OVER.to_owned()), ..of(Cause::Unknown) } } else { explained }
+}
+
+fn tried(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
     let unknown = |why: String| Explained { reason: Some(why), ..of(Cause::Unknown) };
     let script = match script(dead.call) {
         Ok(script) => script,

@@ -20,7 +20,7 @@ fn explained(words: &[&str], files: &[(&str, &str)]) -> Option<Explained> {
 }
 
 fn bench() -> Option<Bench> {
-    Bench::new(&crate::phase::job::find_program("perl")?, "C.UTF-8").ok()
+    Bench::new(&crate::phase::job::find_program("perl")?, "C.UTF-8", Budget::of(std::time::Duration::MAX)).ok()
 }
 
 fn call(words: &[&str]) -> Invocation {
@@ -83,4 +83,17 @@ fn a_match_that_gives_the_same_text_is_an_identity() {
     assert_eq!(judged("s/alpha/b/; s/b/alpha/"), Some(vec![Verdict::NetZero]));
     assert_eq!(judged("s/gamma/b/"), Some(vec![Verdict::Dead]));
     assert_eq!(judged("s/alpha/lc('ALPHA')/e"), None);
+}
+
+#[test]
+fn no_cause_is_claimed_once_the_time_is_over() {
+    let Some(perl) = crate::phase::job::find_program("perl") else { return };
+    let bench = Bench::new(&perl, "C.UTF-8", Budget::of(std::time::Duration::ZERO)).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let pack = Pack::create(dir.path()).unwrap();
+    let shelf = Shelf::new(&Snapshot::default(), None, &pack, &[], &|_| None);
+    let own = Own { path: "f".into(), shown: "f".to_owned(), content: b"x\n".to_vec(), pristine: None };
+    let dead = Dead { call: &call(&["-pi", "-e", "s/alphabet/b/", "f"]), own: &[own], moment: 1 };
+    let found = explain(&dead, &shelf, &bench);
+    assert_eq!((found.cause, found.reason.as_deref()), (Cause::Unknown, Some(OVER)));
 }

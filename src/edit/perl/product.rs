@@ -99,7 +99,7 @@ fn nth(regex: &[u8], n: usize) -> Option<Vec<u8>> {
         at += 1;
         match byte {
             b'\\' => at += 1,
-            b'[' => at = crate::edit::cause::bracket_end(regex, at),
+            b'[' => at = crate::edit::sed::literal::bracket_end(regex, at),
             // a named group would count, too; the rest of `(?` groups nothing
             b'(' if regex.get(at) == Some(&b'?') => {
                 let named = matches!(regex.get(at + 1), Some(b'<' | b'P' | b'\''));

@@ -6,6 +6,7 @@ use super::call::{Call, Target};
 use super::leave_out;
 use super::never;
 use super::probe::Owner;
+use super::quick;
 use super::run::{Limits, Sed};
 use super::script::*;
 use super::tally::Tallies;
@@ -56,6 +57,11 @@ pub fn judge_within(call: &Call, sed: &Sed, limits: Limits) -> CallJudgement {
         Ok(script) => script,
         Err(error) => return unknown(format!("sed refuses the script: {error}")),
     };
+    if quick::nothing_matches(call, &script) {
+        let targets = vec![Verdict::Dead; call.targets.len()];
+        let dead = |command| CommandJudgement { targets: targets.clone(), ..blank(&script, command) };
+        return CallJudgement { commands: script.commands.iter().map(dead).collect(), targets, reason: None };
+    }
     let bench = match Bench::new(call, &script, sed, limits) {
         Ok(bench) => bench,
         Err(error) => return unknown(format!("the files of the call can't be laid out: {error}")),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::call::{CallPlan, Ran};
 use super::range::{self, Change};
 use super::shell::{Bound, quoted};
-use crate::edit::cause::bracket_end;
+use crate::edit::sed::literal::bracket_end;
 use crate::edit::sed::script::{Detail, Regex, ScriptCommand};
 
 /// What a found line has otherwise than the pattern.

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::Plan;
@@ -174,6 +174,13 @@ fn input(trace: &TraceDir) -> Stream {
     Stream::File { path: Bytes(link_of(0).into_os_string().into_vec()), contents }
 }
 
+/// What standard input holds, where it is a file, without moving in it.
+pub fn stdin() -> Option<Vec<u8>> {
+    let stdin = std::io::stdin();
+    let (file, meta) = described(stdin.as_fd()).filter(|(_, meta)| meta.is_file())?;
+    read_from(&file, rustix::fs::tell(&file).unwrap_or(0), &meta)
+}
+
 fn output() -> Output {
     let stdout = std::io::stdout();
     let Some((file, meta)) = described(stdout.as_fd()) else { return Output::Known(Stream::Other) };
@@ -185,7 +192,13 @@ fn output() -> Output {
         let from = if appends { meta.len() } else { rustix::fs::tell(&file).unwrap_or(0) };
         return Output::File(link_of(1), from);
     }
-    Output::Known(if meta.file_type().is_fifo() { Stream::Pipe } else { Stream::Other })
+    let null =
+        fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == meta.rdev() && meta.file_type().is_char_device());
+    Output::Known(match () {
+        () if meta.file_type().is_fifo() => Stream::Pipe,
+        () if null => Stream::Null,
+        () => Stream::Other,
+    })
 }
 
 fn link_of(fd: u8) -> PathBuf {

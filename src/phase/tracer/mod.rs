@@ -15,8 +15,8 @@ use std::process::{Command, ExitStatus};
 
 use super::sandbox::INSIDE;
 use super::trace::{Bytes, Ended, Record, Tool, TraceDir};
-use crate::edit::perl;
 use crate::edit::sed::argv::{Invocation, PieceKind};
+use crate::edit::{patch, perl};
 
 /// The environment by which the runner speaks to the tracer.
 pub mod env {
@@ -110,8 +110,23 @@ fn plan(tool: Tool, argv: &[OsString]) -> Option<Plan> {
             // one that only reads is let be
             call.in_place.then_some(Plan { files: call.files, scripts: Vec::new() })
         }
-        Tool::Patch => Some(Plan { files: Vec::new(), scripts: Vec::new() }),
+        Tool::Patch => Some(Plan { files: patched(&words), scripts: Vec::new() }),
     }
+}
+
+/// The files that a patch may change, by the names in it.
+fn patched(words: &[Vec<u8>]) -> Vec<(usize, Vec<u8>)> {
+    let text = match patch::input(words) {
+        Some(name) => std::fs::read(Path::new(std::ffi::OsStr::from_bytes(&name))).ok(),
+        None => look::stdin(),
+    };
+    let (strip, dir) = patch::options(words);
+    let dir = dir.unwrap_or_default();
+    let text = text.unwrap_or_default();
+    let named = patch::files(&text, strip);
+    let there = |path: &PathBuf| dir.join(path).is_file() || named.contains(path);
+    let files = patch::candidates(&text).into_iter().filter(there);
+    files.map(|path| (0, dir.join(path).into_os_string().into_vec())).collect()
 }
 
 /// What is known before the tool is started.

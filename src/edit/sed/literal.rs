@@ -56,11 +56,11 @@ pub fn required(regex: &[u8], extended: bool) -> Option<Vec<u8>> {
             // an alternative may leave out anything else
             Some(b'|') if depth == 0 => return None,
             Some(b'*' | b'?') => {
-                run.pop();
+                pop(&mut run);
                 end(&mut run, &mut runs);
             }
             Some(b'{') => {
-                run.pop();
+                pop(&mut run);
                 end(&mut run, &mut runs);
                 while let Some(&c) = regex.get(at) {
                     at += 1;
@@ -83,6 +83,11 @@ pub fn required(regex: &[u8], extended: bool) -> Option<Vec<u8>> {
     }
     end(&mut run, &mut runs);
     runs.into_iter().max_by_key(Vec::len)
+}
+
+/// Takes the last character away, of several bytes or of one.
+fn pop(run: &mut Vec<u8>) {
+    while run.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
 }
 
 /// Behind a bracket expression that was opened before `at`.
@@ -129,6 +134,7 @@ mod tests {
         assert_eq!(basic("a\\|b"), None);
         assert_eq!(basic("\\(foo\\|bar\\)baz").as_deref(), Some("baz"));
         assert_eq!(basic("fo*"), Some("f".into()));
+        assert_eq!(basic("xé*"), Some("x".into()));
         assert_eq!(basic("x[]a[:space:]]yy").as_deref(), Some("yy"));
         assert_eq!(basic("a+b").as_deref(), Some("a+b"));
         assert_eq!(extended("a+bc").as_deref(), Some("bc"));
