@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use crate::gentoo::dependency::Atom;
-
-use super::answer::{Action, Answer, Consumer, Edge, EdgeKind, Member, Point, Remark, Size, Status, Step};
+use super::answer::{Action, Answer, Consumer, Member, Point, Size, Status, Step};
+use super::around::{edges, kept};
 use super::family::pins;
 use super::goal::Goal;
 use super::optimum::{Fate, Solution};
+use super::reasons::{Words, flag_words};
 use super::scope::Scope;
 use super::state::{State, active, needed_by};
-use super::universe::{Id, Kind, Obstacle, Universe};
+use super::universe::{Id, Obstacle, Universe};
 use super::{known, order};
 
 /// Fills `answer` with what a solution means.
@@ -105,156 +105,6 @@ pub fn atom_for(universe: &Universe<'_>, id: Id) -> String {
         true => format!("={}::{}", instance.cpv(), instance.repository),
         false => format!("={}", instance.cpv()),
     }
-}
-
-/// Reasons, in words.
-struct Words<'w, 'a> {
-    universe: &'w Universe<'a>,
-    state: &'w State,
-    goals: &'w [Goal],
-    solution: &'w Solution,
-    needed: HashMap<Id, Vec<(Id, Kind, Atom)>>,
-}
-
-impl Words<'_, '_> {
-    fn why_merged(&self, id: Id, over: Option<Id>) -> Vec<String> {
-        let universe = self.universe;
-        let mut out = Vec::new();
-        if self.goals.iter().any(|goal| goal.is_met_by(universe, id)) {
-            out.push("goal".to_owned());
-        }
-        if let Some(record) = over {
-            let cpv = universe.instances[record].cpv();
-            let mut broken: Vec<(Atom, Vec<&str>)> = Vec::new();
-            for one in self.state.broken(universe, record) {
-                match broken.iter_mut().find(|(atom, _)| *atom == one.atom) {
-                    Some((_, kinds)) => kinds.push(one.kind.name()),
-                    None => broken.push((one.atom, vec![one.kind.name()])),
-                }
-            }
-            for (atom, kinds) in broken {
-                let what = if atom.is_built() {
-                    "bound"
-                } else if pins(&atom) {
-                    "pinned"
-                } else {
-                    "held"
-                };
-                let kinds = kinds.join(", ");
-                out.push(match atom.is_blocker() {
-                    true => format!("{cpv} blocks {} ({kinds})", atom.as_str().trim_start_matches('!')),
-                    false => format!("{what} to {} by {cpv} {kinds} {atom}", self.was(&atom)),
-                });
-            }
-            for fate in &self.solution.fates {
-                let Fate::Merged { id: blocker, .. } = fate else { continue };
-                for (kind, dep) in universe.instances[*blocker].dependencies() {
-                    let mut atoms = Vec::new();
-                    active(universe, *blocker, dep, &mut atoms);
-                    let record = &universe.instances[record];
-                    let hit = |atom: &&Atom| atom.is_blocker() && atom.matches(record.package()) && *blocker != id;
-                    for atom in atoms.into_iter().filter(hit) {
-                        out.push(format!("blocked by {} {} {atom}", universe.instances[*blocker].cpv(), kind.name()));
-                    }
-                }
-            }
-        }
-        let today = State::today();
-        let replaced = |before: &Id| {
-            let over = |fate: &Fate| matches!(fate, Fate::Merged { over: Some(over), .. } if over == before);
-            self.solution.fates.iter().any(over)
-        };
-        let mut needs: Vec<(Id, &Atom, Vec<&str>)> = Vec::new();
-        for (holder, kind, atom) in self.needed.get(&id).into_iter().flatten() {
-            let before = today.satisfiers(universe, *holder, atom);
-            if *holder == id || !(before.is_empty() || out.is_empty() && before.iter().any(replaced)) {
-                continue;
-            }
-            match needs.iter_mut().find(|(other, known, _)| other == holder && *known == atom) {
-                Some((.., kinds)) => kinds.push(kind.name()),
-                None => needs.push((*holder, atom, vec![kind.name()])),
-            }
-        }
-        for (holder, atom, kinds) in needs {
-            out.push(format!("needed by {} {} {atom}", universe.instances[holder].cpv(), kinds.join(", ")));
-        }
-        if let Some(Fate::Merged { flags, .. }) =
-            self.solution.fates.iter().find(|fate| matches!(fate, Fate::Merged { id: own, .. } if *own == id))
-            && !flags.is_empty()
-        {
-            out.push(format!("USE changes: {}", flag_words(flags)));
-        }
-        if out.is_empty() {
-            out.push("the smallest plan needs it".to_owned());
-        }
-        let mut seen = BTreeSet::new();
-        out.retain(|reason| seen.insert(reason.clone()));
-        out
-    }
-
-    /// What is installed of an atom's package, with its slot.
-    fn was(&self, atom: &Atom) -> String {
-        let found = self.universe.installed(atom.name()).iter().map(|&id| &self.universe.instances[id]);
-        let found = found.into_iter().find(|one| atom.slot().is_none_or(|slot| slot == one.slot));
-        match (atom.slot(), atom.subslot(), found) {
-            (Some(slot), Some(subslot), _) => format!("{}:{slot}/{subslot}", atom.name()),
-            (_, _, Some(one)) => format!("{}:{}/{}", one.name, one.slot, one.subslot),
-            _ => atom.name().to_owned(),
-        }
-    }
-
-    fn blockers_of(&self, id: Id) -> Vec<(Id, Kind, Atom)> {
-        let universe = self.universe;
-        let mut out = Vec::new();
-        for holder in self.solution.merged() {
-            for (kind, dep) in universe.instances[holder].dependencies() {
-                let mut atoms = Vec::new();
-                active(universe, holder, dep, &mut atoms);
-                let hits = atoms
-                    .into_iter()
-                    .filter(|atom| atom.is_blocker() && atom.matches(universe.instances[id].package()));
-                out.extend(hits.map(|atom| (holder, kind, atom.clone())));
-            }
-        }
-        out
-    }
-
-    /// Whether Portage unmerges it by itself.
-    fn is_blocked_softly(&self, id: Id) -> bool {
-        let blockers = self.blockers_of(id);
-        !blockers.is_empty()
-            && blockers.iter().all(|(_, _, atom)| atom.blocker != crate::gentoo::dependency::Blocker::Strong)
-    }
-
-    fn why_removed(&self, id: Id) -> Vec<String> {
-        let universe = self.universe;
-        let cpv = universe.instances[id].cpv();
-        let mut out: Vec<String> = self
-            .blockers_of(id)
-            .into_iter()
-            .map(|(holder, kind, atom)| {
-                format!("blocked by {} {} {atom}", universe.instances[holder].cpv(), kind.name())
-            })
-            .collect();
-        for broken in self.state.broken(universe, id) {
-            out.push(format!(
-                "{cpv} has {} {}, which holds no more, and no ebuild follows",
-                broken.kind.name(),
-                broken.atom
-            ));
-        }
-        if out.is_empty() {
-            out.push("the smallest plan has no place for it".to_owned());
-        }
-        out.push("neither world nor an installed package wants it".to_owned());
-        out
-    }
-}
-
-fn flag_words(flags: &BTreeMap<String, bool>) -> String {
-    let words: Vec<String> =
-        flags.iter().map(|(flag, on)| if *on { flag.clone() } else { format!("-{flag}") }).collect();
-    words.join(" ")
 }
 
 fn config(answer: &mut Answer, universe: &Universe<'_>, solution: &Solution, words: &Words<'_, '_>) {
@@ -362,7 +212,7 @@ fn members(answer: &mut Answer, universe: &Universe<'_>, family: &BTreeSet<Rc<st
 }
 
 /// The members of the family that change, as their records have them.
-fn moved<'s>(
+pub fn moved<'s>(
     universe: &'s Universe<'_>,
     family: &'s BTreeSet<Rc<str>>,
     solution: &'s Solution,
@@ -396,115 +246,6 @@ fn consumers(answer: &mut Answer, universe: &Universe<'_>, family: &BTreeSet<Rc<
         .filter(|(_, bound)| !bound.is_empty())
         .map(|(id, bound)| Consumer { package: universe.instances[id].cpv(), bound_to: bound.into_iter().collect() })
         .collect();
-}
-
-/// Installed packages of the old series that stay, and why that is sound; and what the reader should know besides.
-fn kept(
-    answer: &mut Answer,
-    universe: &Universe<'_>,
-    goals: &[Goal],
-    family: &BTreeSet<Rc<str>>,
-    solution: &Solution,
-    state: &State,
-) {
-    let before: Vec<Id> = moved(universe, family, solution).collect();
-    let old: BTreeSet<&str> = before.iter().map(|&id| universe.instances[id].subslot.as_str()).collect();
-    let names: BTreeSet<&str> = before.iter().map(|&id| &*universe.instances[id].name).collect();
-    let mut near: BTreeSet<Id> = BTreeSet::new();
-    for &id in &before {
-        near.extend(universe.holders(&universe.instances[id].name).iter().copied());
-        for (_, dep) in universe.instances[id].dependencies() {
-            let mut atoms = Vec::new();
-            dep.atoms(&mut atoms);
-            near.extend(atoms.into_iter().flat_map(|atom| universe.installed(atom.name()).iter().copied()));
-        }
-    }
-    for goal in goals {
-        near.extend(universe.installed(goal.atom.name()).iter().copied());
-    }
-    for id in near {
-        let instance = &universe.instances[id];
-        if !state.present(universe, &instance.name).contains(&id) || !instance.installed {
-            continue;
-        }
-        let of_goal = goals.iter().any(|goal| goal.atom.name() == &*instance.name && !goal.is_met_by(universe, id));
-        if of_goal || old.contains(instance.subslot.as_str()) && instance.subslot != instance.slot {
-            let because = match of_goal {
-                true => format!("it is in slot {}, beside the goal", instance.slot),
-                false => "it holds nothing that moves to the old sub-slot, and nothing that moves holds it".to_owned(),
-            };
-            answer.keeps_old.push(Remark { package: instance.cpv(), because });
-        }
-        // the tree binds what the record does not
-        let ebuild = universe.offered(&instance.name).iter().map(|&other| (other, &universe.instances[other]));
-        let ebuild = ebuild.into_iter().find(|(_, other)| other.cpv.version == instance.cpv.version);
-        if let Some((other, ebuild)) = ebuild {
-            for (kind, dep) in ebuild.dependencies() {
-                let mut atoms = Vec::new();
-                active(universe, other, dep, &mut atoms);
-                let gained = |atom: &&Atom| {
-                    atom.slot_operator == crate::gentoo::dependency::SlotOperator::Equal && names.contains(atom.name())
-                };
-                if let Some(atom) = atoms.into_iter().find(gained) {
-                    answer.warnings.push(Remark {
-                        package: instance.cpv(),
-                        because: format!(
-                            "its ebuild has {} {atom} now, its record has no such binding: it is not rebuilt; rebuild it by hand if it links to {}",
-                            kind.name(),
-                            atom.name()
-                        ),
-                    });
-                    break;
-                }
-            }
-        }
-    }
-    answer.keeps_old.sort();
-    answer.warnings.sort();
-}
-
-/// The strongest tie between each two packages of the plan.
-fn edges(universe: &Universe<'_>, solution: &Solution) -> Vec<Edge> {
-    let mut found: BTreeMap<(Rc<str>, Rc<str>), Edge> = BTreeMap::new();
-    let names: BTreeSet<Rc<str>> = solution.merged().map(|id| universe.instances[id].name.clone()).collect();
-    for fate in &solution.fates {
-        let (id, over) = match fate {
-            Fate::Merged { id, over, .. } => (*id, *over),
-            Fate::Removed(id) => (*id, Some(*id)),
-            Fate::Stays(_) => continue,
-        };
-        for holder in [Some(id), over].into_iter().flatten() {
-            for (kind, dep) in universe.instances[holder].dependencies() {
-                let mut atoms = Vec::new();
-                active(universe, holder, dep, &mut atoms);
-                for atom in atoms.into_iter().filter(|atom| !atom.is_blocker()) {
-                    let (from, to) = (universe.instances[holder].name.clone(), Rc::from(atom.name()));
-                    if from == to || !names.contains(&to) {
-                        continue;
-                    }
-                    let tie = if pins(atom) {
-                        EdgeKind::Pin
-                    } else if atom.is_built() {
-                        EdgeKind::Binding
-                    } else {
-                        EdgeKind::Need
-                    };
-                    let edge = Edge {
-                        from: from.to_string(),
-                        to: to.to_string(),
-                        kind: tie,
-                        variable: kind.name(),
-                        atom: atom.to_string(),
-                    };
-                    let known = found.entry((from, to)).or_insert_with(|| edge.clone());
-                    if edge.kind < known.kind {
-                        *known = edge;
-                    }
-                }
-            }
-        }
-    }
-    found.into_values().collect()
 }
 
 fn size(answer: &Answer) -> Size {

@@ -10,23 +10,11 @@ use crate::gentoo::atom::VersionTest;
 use crate::gentoo::dependency::{Atom, Dep};
 
 use super::answer::BlockerKind;
+use super::fault::{Fault, no_version, own_fault, required_use_can_hold};
 use super::goal::Goal;
 use super::problem::Terms;
 use super::scope::{Scope, satisfied_today, use_holds};
-use super::solver::{Lit, Solver};
 use super::universe::{Id, Kind, Obstacle, Universe};
-
-/// A package that stands in the way, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    pub name: Rc<str>,
-    pub kind: BlockerKind,
-    /// What is needed of it, or what it needs.
-    pub needs: Option<String>,
-    pub because: String,
-    /// Ebuilds to take for allowed when looking further: the goal's own.
-    pub lifts: Vec<Id>,
-}
 
 #[derive(Clone, Debug)]
 enum Cause {
@@ -519,91 +507,4 @@ impl Court<'_, '_> {
     fn own_fault(&self, id: Id, want: Option<(Kind, Atom)>) -> Fault {
         own_fault(self.universe, id, want, |atom| self.universe.matching(atom).iter().any(|&id| self.is_alive(id)))
     }
-}
-
-/// The fault of the instance's package: what its atom holds fast.
-pub fn own_fault(
-    universe: &Universe<'_>,
-    id: Id,
-    want: Option<(Kind, Atom)>,
-    is_there: impl Fn(&Atom) -> bool,
-) -> Fault {
-    let instance = &universe.instances[id];
-    let (name, cpv) = (instance.name.clone(), instance.cpv());
-    let none = universe.offered(&name).is_empty();
-    let Some((kind, atom)) = want else {
-        return Fault {
-            name,
-            kind: if none { BlockerKind::NoEbuild } else { BlockerKind::NoVersion },
-            needs: None,
-            because: format!("no version of {cpv}'s package goes with the goal"),
-            lifts: Vec::new(),
-        };
-    };
-    use VersionTest::*;
-    let what = match atom.version_test() {
-        _ if instance.installed && none => BlockerKind::NoEbuild,
-        _ if atom.is_blocker() => BlockerKind::HardBlock,
-        _ if !atom.use_deps.is_empty() && is_there(&atom) => BlockerKind::Use,
-        Less(_) | LessOrEqual(_) | StartsWith(_) => BlockerKind::UpperBound,
-        Greater(_) | GreaterOrEqual(_) if atom.subslot().is_none() => BlockerKind::LowerBound,
-        _ => BlockerKind::Pinned,
-    };
-    let because = match what {
-        BlockerKind::NoEbuild => {
-            format!("{cpv} has {} {atom} in its record, and no repository has an ebuild of it any more", kind.name())
-        }
-        BlockerKind::HardBlock => format!("{cpv} blocks {} ({} {atom})", atom.name(), kind.name()),
-        BlockerKind::Use => format!("{cpv} needs {} with other flags ({} {atom})", atom.name(), kind.name()),
-        BlockerKind::UpperBound => format!(
-            "{cpv} goes with older versions only ({} {atom}), and no other version of it takes the new one",
-            kind.name()
-        ),
-        BlockerKind::LowerBound => format!("{cpv} goes with newer versions only ({} {atom})", kind.name()),
-        _ => format!("{cpv} is pinned ({} {atom}), and no other version of it follows", kind.name()),
-    };
-    Fault { name, kind: what, needs: Some(atom.to_string()), because, lifts: Vec::new() }
-}
-
-fn no_version(universe: &Universe<'_>, goal: &Goal) -> Fault {
-    let name: Rc<str> = Rc::from(goal.atom.name());
-    let offered: Vec<String> = universe
-        .offered(&name)
-        .iter()
-        .map(|&id| universe.instances[id].cpv.version.as_str().to_owned())
-        .take(5)
-        .collect();
-    let (kind, there) = match offered.is_empty() {
-        true => (BlockerKind::NoEbuild, "no repository has an ebuild of it".to_owned()),
-        false => (BlockerKind::NoVersion, format!("the repositories have {}", offered.join(", "))),
-    };
-    Fault {
-        name,
-        kind,
-        needs: Some(goal.text.clone()),
-        because: format!("nothing is {}: {there}", goal.text),
-        lifts: Vec::new(),
-    }
-}
-
-/// Whether some setting of the flags that may change makes REQUIRED_USE hold.
-fn required_use_can_hold(universe: &Universe<'_>, id: Id, adjustable: &BTreeSet<String>) -> bool {
-    let flags = &universe.instances[id].flags;
-    let required = &universe.instances[id].required_use;
-    if required.is_satisfied(&|flag| flags.enabled.contains(flag)) {
-        return true;
-    }
-    let mut solver = Solver::new();
-    let lits: BTreeMap<&str, Lit> = adjustable.iter().map(|flag| (flag.as_str(), solver.fresh())).collect();
-    let (yes, no) = (solver.yes(), solver.no());
-    let lookup = |flag: &str| match lits.get(flag) {
-        Some(&lit) => lit,
-        None if flags.enabled.contains(flag) => yes,
-        None => no,
-    };
-    for node in &required.nodes {
-        let lit = super::problem::required(&mut solver, node, &lookup);
-        solver.add(&[lit]);
-    }
-    solver.solve(&[])
 }

@@ -5,13 +5,15 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::answer::{Blocker, BlockerKind};
-use super::blame::{self, Fault};
+use super::blame;
+use super::fault::{Fault, own_fault};
 use super::goal::Goal;
 use super::optimum;
 use super::problem::{Problem, Terms};
 use super::scope::Scope;
 use super::state::{State, active};
 use super::universe::{Id, Universe};
+use super::ways::blocker;
 
 /// How many packages are tried one by one where reasoning alone finds no culprit.
 const MOST_TRIALS: usize = 400;
@@ -29,6 +31,7 @@ pub fn reasons(
     // each fault is taken for mended, and the next one is looked for
     while !possible(universe, scope, goals, &with) && faults.len() < 100 {
         let found = blame::next(universe, scope, goals, &with).filter(|fault| is_new(fault, &with));
+        let found = found.or_else(|| of_a_cycle(universe, scope, goals, &with));
         let Some(fault) = found.or_else(|| by_trial(universe, scope, goals, family, &with)) else { break };
         let is_goal = goals.iter().any(|goal| goal.atom.name() == &*fault.name);
         if is_goal {
@@ -53,8 +56,32 @@ fn is_new(fault: &Fault, with: &Terms) -> bool {
     }
 }
 
-fn possible(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], terms: &Terms) -> bool {
+/// Whether there is a plan.
+pub fn possible(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], terms: &Terms) -> bool {
     Problem::new(universe, scope, goals, terms).solver.solve(&[])
+}
+
+/// Packages that need each other to be built, if that alone is in the way.
+fn of_a_cycle(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], with: &Terms) -> Option<Fault> {
+    let loose = Terms { cycles: Vec::new(), ..with.clone() };
+    if with.cycles.is_empty() || !possible(universe, scope, goals, &loose) {
+        return None;
+    }
+    let is_goal = |id: &&Id| goals.iter().any(|goal| goal.atom.name() == &*universe.instances[**id].name);
+    let cycle =
+        with.cycles.iter().find(|cycle| cycle.iter().any(|id| !with.gone.contains(&*universe.instances[*id].name)))?;
+    let culprit = cycle.iter().find(|id| !is_goal(id)).or(cycle.first())?;
+    let names: Vec<String> = cycle.iter().map(|&id| universe.instances[id].cpv()).collect();
+    Some(Fault {
+        name: universe.instances[*culprit].name.clone(),
+        kind: BlockerKind::NoVersion,
+        needs: None,
+        because: format!(
+            "{} each need another of them to be built first, and no other version does without",
+            names.join(", ")
+        ),
+        lifts: Vec::new(),
+    })
 }
 
 /// Leaves out what need not be gone.
@@ -127,7 +154,7 @@ fn explain(
     let mut problem = Problem::new(universe, scope, goals, terms);
     let solution = optimum::solve(&mut problem, family).unwrap_or_default();
     drop(problem);
-    let before: Vec<_> = solution.merged().map(|id| (id, universe.instances[id].flags.enabled.clone())).collect();
+    let before = State::before(universe, &solution);
     let state = State::after(universe, &scope.open, &solution);
     let mut own: Vec<Id> = universe.installed(name).to_vec();
     let version = own.first().map(|&id| universe.instances[id].cpv.version.clone());
@@ -142,7 +169,7 @@ fn explain(
                 let present = state.present(universe, atom.name());
                 present.iter().any(|&id| atom.matches(universe.instances[id].package()))
             };
-            Some(blame::own_fault(universe, id, Some((broken.kind, broken.atom)), there))
+            Some(own_fault(universe, id, Some((broken.kind, broken.atom)), there))
         })
         .or_else(|| needed_of(universe, &state, &solution, name))
         .unwrap_or_else(|| Fault {
@@ -152,9 +179,7 @@ fn explain(
             because: format!("no version of {name} goes with the goal"),
             lifts: Vec::new(),
         });
-    for (id, flags) in before {
-        universe.instances[id].flags.enabled = flags;
-    }
+    State::undo(universe, before);
     fault
 }
 
@@ -204,169 +229,4 @@ fn goals_own(universe: &Universe<'_>, goals: &[Goal]) -> Option<Fault> {
         because: format!("{cpv} can't be installed with the flags that the profile and package.use leave"),
         lifts: Vec::new(),
     })
-}
-
-/// The fault as it is reported, with the ways out that lead to a plan.
-fn blocker(
-    universe: &Universe<'_>,
-    scope: &Scope,
-    goals: &[Goal],
-    family: &BTreeSet<Rc<str>>,
-    with: &Terms,
-    fault: Fault,
-) -> Blocker {
-    let name = &fault.name;
-    let installed = universe.installed(name).iter().find(|&&id| universe.instances[id].installed);
-    let installed = installed.map(|&id| universe.instances[id].cpv());
-    // the other faults are taken for mended
-    let mut rest = with.clone();
-    rest.gone.remove(&**name);
-    fault.lifts.iter().for_each(|id| {
-        rest.lifted.remove(id);
-    });
-    let mut ways = Vec::new();
-    let is_goal = goals.iter().any(|goal| goal.atom.name() == &**name);
-    if fault.kind == BlockerKind::Masked {
-        for &id in &fault.lifts {
-            let mut trial = rest.clone();
-            trial.lifted.insert(id);
-            if universe.instances[id].invalid.is_none() && possible(universe, scope, goals, &trial) {
-                ways.push(format!("package.unmask: ={}", universe.instances[id].cpv()));
-            }
-        }
-    }
-    if let (Some(cpv), false) = (&installed, is_goal) {
-        let mut trial = rest.clone();
-        trial.unmerged.insert(name.to_string());
-        if possible(universe, scope, goals, &trial) {
-            ways.push(format!("unmerge {cpv}"));
-        } else {
-            ways.extend(flags_and_unmerging(universe, scope, goals, &rest, name, cpv));
-        }
-    }
-    if fault.kind == BlockerKind::HardBlock || fault.kind == BlockerKind::Use {
-        ways.extend(flags_off(universe, scope, goals, &rest, name));
-    }
-    if matches!(fault.kind, BlockerKind::RequiredUse | BlockerKind::Use) {
-        ways.extend(flags_given_up(universe, scope, goals, family, &rest, name));
-    }
-    if matches!(fault.kind, BlockerKind::NoVersion | BlockerKind::NoEbuild) {
-        let what = fault.needs.clone().unwrap_or_else(|| name.to_string());
-        ways.push(format!("add an ebuild, or a repository that has one: {what}"));
-    }
-    Blocker { kind: fault.kind, package: name.to_string(), installed, needs: fault.needs, because: fault.because, ways }
-}
-
-/// The flags by which chosen or installed packages depend on `name`, with the packages.
-fn guards(universe: &Universe<'_>, scope: &Scope, name: &str, blockers: bool) -> BTreeSet<(String, String)> {
-    let mut out = BTreeSet::new();
-    for open in &scope.open {
-        for &id in universe.offered(open) {
-            let instance = &universe.instances[id];
-            for (_, dep) in instance.dependencies() {
-                guarded(dep, name, blockers, &mut Vec::new(), &mut |flags| {
-                    let on: Vec<&str> =
-                        flags.iter().copied().filter(|flag| instance.flags.enabled.contains(*flag)).collect();
-                    if on.len() == flags.len() && !instance.flags.fixed.contains(on.last().copied().unwrap_or("")) {
-                        out.extend(on.last().map(|flag| (instance.name.to_string(), (*flag).to_owned())));
-                    }
-                });
-            }
-        }
-    }
-    out
-}
-
-fn guarded<'d>(
-    dep: &'d crate::gentoo::dependency::Dep,
-    name: &str,
-    blockers: bool,
-    flags: &mut Vec<&'d str>,
-    found: &mut dyn FnMut(&[&'d str]),
-) {
-    use crate::gentoo::dependency::Dep;
-    match dep {
-        Dep::Atom(atom) if atom.name() == name && atom.is_blocker() == blockers && !flags.is_empty() => found(flags),
-        Dep::Atom(_) => {}
-        Dep::All(inner) | Dep::AnyOf(inner) => {
-            inner.iter().for_each(|dep| guarded(dep, name, blockers, flags, found));
-        }
-        Dep::Use { flag, enabled: true, then } => {
-            flags.push(flag);
-            then.iter().for_each(|dep| guarded(dep, name, blockers, flags, found));
-            flags.pop();
-        }
-        Dep::Use { .. } => {}
-    }
-}
-
-fn flags_and_unmerging(
-    universe: &Universe<'_>,
-    scope: &Scope,
-    goals: &[Goal],
-    rest: &Terms,
-    name: &str,
-    cpv: &str,
-) -> Vec<String> {
-    let guards = guards(universe, scope, name, false);
-    let mut trial = rest.clone();
-    trial.unmerged.insert(name.to_owned());
-    trial.flags_off.extend(guards.iter().cloned());
-    if guards.is_empty() || !possible(universe, scope, goals, &trial) {
-        return Vec::new();
-    }
-    for guard in &guards {
-        let mut less = trial.clone();
-        less.flags_off.remove(guard);
-        if possible(universe, scope, goals, &less) {
-            trial = less;
-        }
-    }
-    let lines: Vec<String> =
-        trial.flags_off.iter().map(|(name, flag)| format!("package.use: {name} -{flag}")).collect();
-    vec![format!("{}, and unmerge {cpv}", lines.join(", "))]
-}
-
-fn flags_off(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], rest: &Terms, name: &str) -> Vec<String> {
-    let guards = guards(universe, scope, name, true);
-    guards
-        .into_iter()
-        .filter(|guard| {
-            let mut trial = rest.clone();
-            trial.flags_off.insert(guard.clone());
-            possible(universe, scope, goals, &trial)
-        })
-        .map(|(name, flag)| format!("package.use: {name} -{flag}"))
-        .collect()
-}
-
-/// The lines that make a plan possible if what the user's package.use and the profile say of a package's flags is given up.
-fn flags_given_up(
-    universe: &Universe<'_>,
-    scope: &Scope,
-    goals: &[Goal],
-    family: &BTreeSet<Rc<str>>,
-    rest: &Terms,
-    name: &str,
-) -> Option<String> {
-    let mut trial = rest.clone();
-    trial.freed.insert(name.to_owned());
-    trial.freed.extend(goals.iter().map(|goal| goal.atom.name().to_owned()));
-    let solution = optimum::solve(&mut Problem::new(universe, scope, goals, &trial), family)?;
-    let mut lines = Vec::new();
-    for fate in &solution.fates {
-        let optimum::Fate::Merged { id, flags, .. } = fate else { continue };
-        let instance = &universe.instances[*id];
-        if flags.is_empty() || !trial.freed.contains(&*instance.name) {
-            continue;
-        }
-        for (flag, on) in flags.iter().filter(|(flag, _)| instance.flags.fixed.contains(*flag)) {
-            let list = if *on { "mask" } else { "force" };
-            lines.push(format!("profile/package.use.{list}: {} -{flag}", instance.name));
-        }
-        let words: Vec<String> =
-            flags.iter().map(|(flag, on)| if *on { flag.clone() } else { format!("-{flag}") }).collect();
-        lines.push(format!("package.use: {} {}", instance.name, words.join(" ")));
-    }
-    (!lines.is_empty()).then(|| lines.join(", "))
 }

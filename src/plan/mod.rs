@@ -5,10 +5,12 @@
 //! follow).
 
 mod answer;
+mod around;
 mod assemble;
 mod bindings;
 mod blame;
 mod family;
+mod fault;
 pub mod gates;
 mod goal;
 mod impossible;
@@ -17,6 +19,8 @@ mod known;
 mod optimum;
 mod order;
 mod problem;
+mod reasons;
+mod required_use;
 mod scope;
 mod solver;
 mod state;
@@ -26,8 +30,9 @@ mod testing;
 mod tests;
 mod universe;
 pub mod verify;
+mod ways;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 pub use answer::{
@@ -40,8 +45,10 @@ pub use universe::{Flags, Instance, Kind, Obstacle, Source, Wanted};
 
 use crate::gentoo::near;
 use goal::Goal;
+use optimum::Solution;
 use problem::{Problem, Terms};
 use scope::Scope;
+use state::State;
 use universe::Universe;
 
 /// What the user says besides the goals.
@@ -75,12 +82,12 @@ pub fn plan(source: &dyn Source, goals: &[String], options: &Options) -> Result<
     let mut answer = empty(&goals);
     // bindings that are broken today are mended where that can be; and what only an absence would break is looked at only
     // if there is no way without
+    let mut terms = terms;
     for (leave_broken, absence) in [(false, false), (false, true), (true, false), (true, true)] {
-        let terms = Terms { leave_broken, ..terms.clone() };
+        terms.leave_broken = leave_broken;
         let scope = Scope::around(&mut universe, &names, absence);
         let family = family::family(&universe, &scope, &names);
-        let solution = optimum::solve(&mut Problem::new(&universe, &scope, &goals, &terms), &family);
-        if let Some(solution) = solution {
+        if let Some(solution) = best(&mut universe, &scope, &goals, &family, &mut terms) {
             let changes = solution.fates.iter().any(|fate| !matches!(fate, optimum::Fate::Stays(_)));
             answer.status = if changes { Status::Planned } else { Status::NothingToDo };
             assemble::assemble(&mut answer, &mut universe, &scope, &goals, &family, &solution);
@@ -97,6 +104,28 @@ pub fn plan(source: &dyn Source, goals: &[String], options: &Options) -> Result<
         }
     }
     Ok(answer)
+}
+
+/// The smallest solution that emerge can also begin with: ebuilds that wait for each other are kept apart one circle
+/// after the other.
+fn best(
+    universe: &mut Universe<'_>,
+    scope: &Scope,
+    goals: &[Goal],
+    family: &BTreeSet<Rc<str>>,
+    terms: &mut Terms,
+) -> Option<Solution> {
+    loop {
+        let solution = optimum::solve(&mut Problem::new(universe, scope, goals, terms), family)?;
+        let before = State::before(universe, &solution);
+        let state = State::after(universe, &scope.open, &solution);
+        let circle = order::circle(universe, &state, &solution);
+        State::undo(universe, before);
+        match circle {
+            Some(circle) => terms.cycles.push(circle),
+            None => return Some(solution),
+        }
+    }
 }
 
 fn empty(goals: &[Goal]) -> Answer {

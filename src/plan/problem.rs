@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use crate::gentoo::dependency::{Atom, Dep, UseDep, UseDepKind};
-use crate::gentoo::depstring::{GroupKind, Node};
 
 use super::goal::Goal;
+use super::required_use::required;
 use super::scope::{Scope, satisfied_today};
 use super::solver::{Lit, Solver};
 use super::universe::{Id, Kind, Universe};
@@ -28,6 +28,8 @@ pub struct Terms {
     pub freed: BTreeSet<String>,
     /// Ebuilds whose user mask is taken for lifted, and REQUIRED_USE for met.
     pub lifted: BTreeSet<Id>,
+    /// Ebuilds that can't be merged in one run, since each has to be there before another can be built.
+    pub cycles: Vec<Vec<Id>>,
     /// Whether bindings to the goal that are broken already may stay so.
     pub leave_broken: bool,
 }
@@ -77,6 +79,10 @@ impl<'p, 'a> Problem<'p, 'a> {
                 true => problem.record(id),
                 false => problem.ebuild(id),
             }
+        }
+        for cycle in &terms.cycles {
+            let apart: Vec<Lit> = cycle.iter().map(|&id| !problem.lit(id)).collect();
+            problem.solver.add(&apart);
         }
         problem.records_outside();
         problem.world();
@@ -467,42 +473,5 @@ impl<'p, 'a> Problem<'p, 'a> {
         flags.map(move |flag| {
             (flag.as_str(), self.flags[&(id, flag.clone())], self.universe.instances[id].flags.enabled.contains(flag))
         })
-    }
-}
-
-/// A literal for a part of REQUIRED_USE (PMS 7.3.4).
-pub fn required(solver: &mut Solver, node: &Node, flag: &dyn Fn(&str) -> Lit) -> Lit {
-    let (kind, inner) = match node {
-        Node::Word(word) => {
-            return match word.strip_prefix('!') {
-                Some(name) => !flag(name),
-                None => flag(word),
-            };
-        }
-        Node::Group(kind, inner) => (kind, inner),
-    };
-    let lits: Vec<Lit> = inner.iter().map(|node| required(solver, node, flag)).collect();
-    match kind {
-        GroupKind::All => solver.and(&lits),
-        // an empty group holds (PMS 8.2)
-        _ if lits.is_empty() => solver.yes(),
-        GroupKind::AnyOf => solver.or(&lits),
-        GroupKind::Use { flag: name, enabled } => {
-            let on = flag(name);
-            let then = solver.and(&lits);
-            solver.or(&[if *enabled { !on } else { on }, then])
-        }
-        GroupKind::ExactlyOne | GroupKind::AtMostOne => {
-            let mut pairs = Vec::new();
-            for (at, &one) in lits.iter().enumerate() {
-                for &other in &lits[at + 1..] {
-                    pairs.push(solver.or(&[!one, !other]));
-                }
-            }
-            if *kind == GroupKind::ExactlyOne {
-                pairs.push(solver.or(&lits));
-            }
-            solver.and(&pairs)
-        }
     }
 }

@@ -9,6 +9,9 @@ use super::optimum::{Fate, Solution};
 use super::scope::{self, satisfied};
 use super::universe::{Id, Kind, Universe};
 
+/// The flags that instances had before a state gave them others.
+pub type Before = Vec<(Id, BTreeSet<String>)>;
+
 /// What is installed afterwards.
 pub struct State {
     /// What was in scope.
@@ -24,7 +27,7 @@ pub struct Broken {
 }
 
 impl State {
-    /// `open`: the packages that were in scope.
+    /// Gives the merged instances their flags. `open`: the packages that were in scope.
     pub fn after(universe: &mut Universe<'_>, open: &BTreeSet<Rc<str>>, solution: &Solution) -> State {
         let mut decided: BTreeMap<Rc<str>, Vec<Id>> = open.iter().map(|name| (name.clone(), Vec::new())).collect();
         for fate in &solution.fates {
@@ -50,6 +53,18 @@ impl State {
             decided.entry(name.clone()).or_default().extend(provided);
         }
         State { decided }
+    }
+
+    /// What [`State::after`] is going to change of the universe.
+    pub fn before(universe: &Universe<'_>, solution: &Solution) -> Before {
+        solution.merged().map(|id| (id, universe.instances[id].flags.enabled.clone())).collect()
+    }
+
+    /// Takes the flags of a state back.
+    pub fn undo(universe: &mut Universe<'_>, before: Before) {
+        for (id, enabled) in before {
+            universe.instances[id].flags.enabled = enabled;
+        }
     }
 
     /// Today's.

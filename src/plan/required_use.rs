@@ -1,0 +1,42 @@
+//! REQUIRED_USE as clauses.
+
+use crate::gentoo::depstring::{GroupKind, Node};
+
+use super::solver::{Lit, Solver};
+
+/// A literal for a part of REQUIRED_USE (PMS 7.3.4).
+pub fn required(solver: &mut Solver, node: &Node, flag: &dyn Fn(&str) -> Lit) -> Lit {
+    let (kind, inner) = match node {
+        Node::Word(word) => {
+            return match word.strip_prefix('!') {
+                Some(name) => !flag(name),
+                None => flag(word),
+            };
+        }
+        Node::Group(kind, inner) => (kind, inner),
+    };
+    let lits: Vec<Lit> = inner.iter().map(|node| required(solver, node, flag)).collect();
+    match kind {
+        GroupKind::All => solver.and(&lits),
+        // an empty group holds (PMS 8.2)
+        _ if lits.is_empty() => solver.yes(),
+        GroupKind::AnyOf => solver.or(&lits),
+        GroupKind::Use { flag: name, enabled } => {
+            let on = flag(name);
+            let then = solver.and(&lits);
+            solver.or(&[if *enabled { !on } else { on }, then])
+        }
+        GroupKind::ExactlyOne | GroupKind::AtMostOne => {
+            let mut pairs = Vec::new();
+            for (at, &one) in lits.iter().enumerate() {
+                for &other in &lits[at + 1..] {
+                    pairs.push(solver.or(&[!one, !other]));
+                }
+            }
+            if *kind == GroupKind::ExactlyOne {
+                pairs.push(solver.or(&lits));
+            }
+            solver.and(&pairs)
+        }
+    }
+}
