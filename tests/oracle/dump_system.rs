@@ -1,17 +1,25 @@
 //! dump-system ROOT [NAME…]: what ebaudit reads of a machine, one JSON object a line, for compare_system.py.
-//! With `--time` nothing but how long loading and reading all candidates take.
+//! With `--time` nothing but how long loading and reading all candidates take. With `--atoms` it answers the questions of
+//! compare_atoms.py on standard input.
 
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
 use ebaudit::gentoo::config::Environment;
+use ebaudit::gentoo::cpv::Cpv;
+use ebaudit::gentoo::dependency::{Atom, Package};
 use ebaudit::gentoo::system::{Candidate, Installed, Obstacle, System};
+use ebaudit::gentoo::version::Version;
 use serde_json::{Value, json};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let timed = args.iter().any(|arg| arg == "--time");
+    if args.iter().any(|arg| arg == "--atoms") {
+        std::io::stdin().lines().map_while(Result::ok).for_each(|line| println!("{}", answer(&line)));
+        return;
+    }
     let mut args = args.iter().filter(|arg| *arg != "--time");
     let root = args.next().map_or("/", String::as_str);
     let names: Vec<&str> = args.map(String::as_str).collect();
@@ -52,6 +60,22 @@ fn main() {
     for problem in system.problems() {
         print(json!({"kind": "problem", "text": problem.to_string()}));
     }
+}
+
+/// `vercmp A B`: -1, 0 or 1; `match ATOM CPV SLOT SUBSLOT REPOSITORY`: 1 or 0. `x` for what is no version or atom.
+fn answer(line: &str) -> String {
+    let found = match line.split(' ').collect::<Vec<_>>().as_slice() {
+        ["vercmp", a, b] => Version::parse(a).ok().zip(Version::parse(b).ok()).map(|(a, b)| a.cmp(&b) as i32),
+        ["match", atom, cpv, slot, subslot, repository] => {
+            Atom::parse(atom).ok().zip(Cpv::parse(cpv).ok()).map(|(atom, cpv)| {
+                let name = cpv.cp();
+                let package = Package { name: &name, version: &cpv.version, slot, subslot, repository };
+                i32::from(atom.matches(package))
+            })
+        }
+        _ => None,
+    };
+    found.map_or_else(|| "x".to_owned(), |number| number.to_string())
 }
 
 fn record(package: &Installed) -> Value {
