@@ -26,7 +26,10 @@ fn audit(format: &str) -> String {
         .unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
-    text.replace(root().join("overlay").to_str().unwrap(), "overlay")
+    let text = text.replace(root().join("overlay").to_str().unwrap(), "overlay");
+    // the tier is this machine's, the rest is the overlay's
+    text.replace("sandbox: landlock", "sandbox: namespaces")
+        .replace("\"sandbox\": \"landlock\"", "\"sandbox\": \"namespaces\"")
 }
 
 fn same_as(name: &str, now: &str) {

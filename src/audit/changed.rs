@@ -49,5 +49,5 @@ fn diff(path: &str, old: &Entry, new: &Path, pack: Option<&Pack>) -> Option<Stri
     if !meta.is_file() || meta.len() as usize > tree::DIFF_LIMIT {
         return None;
     }
-    unified(path, &pack?.get(slot).ok()?, &fs::read(new).ok()?)
+    unified(path, &pack?.get(slot).ok()?, &tree::untrusted::read(new, tree::DIFF_LIMIT as u64).ok()?)
 }

@@ -17,8 +17,9 @@ use crate::edit::sed::run::{Limits, Sed};
 use crate::edit::sed::script::{Detail, Script};
 use crate::edit::suggest::Ran;
 use crate::escape::show;
-use crate::phase::trace::{Ended, Record, State, TargetRecord};
+use crate::phase::trace::{BLOB_LIMIT, Ended, Record, State, TargetRecord};
 use crate::report::model::{Cause, Command, CommandTarget, EditKind, Verdict};
+use crate::tree::untrusted;
 
 /// Dead commands of one place that are explained; a loop may have as many as it has turns.
 const MOST_EXPLAINED: usize = 100;
@@ -165,8 +166,7 @@ impl Merged {
     fn add(&mut self, group: &[&Cut], scene: &Scene, sed: &Sed) {
         let first = group[0];
         let targets: Vec<&TargetRecord> = group.iter().flat_map(|c| &c.record.targets).collect();
-        let blobs: Vec<Option<PathBuf>> =
-            targets.iter().map(|t| Some(scene.trace.blob_path(t.before.md5()?))).collect();
+        let blobs: Vec<Option<PathBuf>> = targets.iter().map(|t| scene.trace.blob_file(t.before.md5()?)).collect();
         let call = Call {
             invocation: &first.invocation,
             script_files: first.files.clone(),
@@ -177,7 +177,7 @@ impl Merged {
                 .iter()
                 .zip(&blobs)
                 .map(|(target, blob)| sed::call::Target {
-                    before: blob.as_ref().filter(|b| b.exists()).map_or(Content::Missing, |b| Content::File(b)),
+                    before: blob.as_ref().map_or(Content::Missing, |b| Content::File(b)),
                     changed: match (target.before.md5(), target.after.md5()) {
                         (Some(a), Some(b)) => Some(a != b),
                         _ => None,
@@ -297,8 +297,13 @@ fn read_files(cut: &Cut, scene: &Scene) -> HashMap<Vec<u8>, Option<Vec<u8>>> {
         let Detail::File(name) = &command.detail else { continue };
         let path = outcome::path(&cut.record.cwd).join(std::ffi::OsStr::from_bytes(name));
         let path = scene.names.normal(&path);
-        if scene.names.below_work(&path).is_some() || path.starts_with(&scene.filesdir) {
-            found.insert(name.clone(), std::fs::read(&path).ok());
+        let ours = match path.strip_prefix(&scene.filesdir) {
+            // the folder may be reached through links, what lies in it must not lead out
+            Ok(rest) => std::fs::canonicalize(&scene.filesdir).ok().map(|dir| dir.join(rest)),
+            Err(_) => scene.names.below_work(&path).map(|_| path.clone()),
+        };
+        if let Some(path) = ours {
+            found.insert(name.clone(), untrusted::read(&path, BLOB_LIMIT).ok());
         }
     }
     found

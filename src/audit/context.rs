@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::gentoo::config::PortageConfig;
 use crate::gentoo::masters::RepositorySet;
@@ -12,6 +11,7 @@ use crate::phase::job::RunDir;
 use crate::phase::runner::Bounds;
 use crate::source::unpack::Limits;
 use crate::source::{DistfileStore, Progress};
+use crate::tree::Most;
 
 /// What the command line asks of every job.
 #[derive(Debug)]
@@ -23,17 +23,8 @@ pub struct Options {
     /// The sources of live ebuilds, by CPV.
     pub sources: BTreeMap<String, PathBuf>,
     pub eclass_edits: bool,
-    /// Entries that a job's tree may have.
-    pub max_entries: usize,
-}
-
-impl Options {
-    /// Seconds that the phases of one ebuild may take unless said otherwise.
-    pub const TIME: Duration = Duration::from_secs(600);
-    /// Bytes that they may print.
-    pub const OUTPUT: u64 = 1 << 30;
-    /// Entries of a tree.
-    pub const ENTRIES: usize = 4_000_000;
+    /// How large a job's tree may be.
+    pub most: Most,
 }
 
 pub struct Context {

@@ -20,9 +20,10 @@ use crate::gentoo::repository::EbuildFile;
 use crate::phase::job::{JobDir, RunDir, find_program};
 use crate::phase::notes::Death;
 use crate::phase::runner::{self, Bounds, End, Outcome, Step, Task};
+use crate::phase::sandbox::Overrun;
 use crate::report::model::EbuildReport;
-use crate::source::unpack::{self, UnpackError};
-use crate::tree::{Pack, Snapshot, SnapshotError};
+use crate::source::unpack::{self, Limits, UnpackError};
+use crate::tree::{Pack, Snapshot, SnapshotError, untrusted};
 
 /// What a job came to know, as far as it came.
 #[derive(Debug, Default)]
@@ -60,7 +61,7 @@ pub fn left_out(context: &Context, ebuild: &EbuildFile, reason: &str) -> EbuildR
 
 /// What an ebuild says of itself once it is sourced; none where that fails.
 pub fn metadata(context: &Context, ebuild: &EbuildFile) -> Option<Metadata> {
-    source_metadata(&context.run, &context.set, &context.options.bounds, context.options.limits.max_bytes, ebuild).ok()
+    source_metadata(&context.run, &context.set, &context.options.bounds, &context.options.limits, ebuild).ok()
 }
 
 /// The metadata of an ebuild from sourcing it in bash; the error says why bash or the ebuild itself gave up.
@@ -68,7 +69,7 @@ pub fn source_metadata(
     run: &RunDir,
     set: &RepositorySet,
     bounds: &Bounds,
-    max_bytes: u64,
+    limits: &Limits,
     ebuild: &EbuildFile,
 ) -> Result<Metadata, String> {
     let bytes = fs::read(&ebuild.path).map_err(|error| format!("can't read the ebuild: {error}"))?;
@@ -81,7 +82,8 @@ pub fn source_metadata(
         job: &job,
         ebuild: &ebuild.path,
         eclass_dirs: &set.eclass_dirs(),
-        variables: &variables::of_name(ebuild, &eapi, max_bytes),
+        repositories: &set.locations(),
+        variables: &variables::of_name(ebuild, &eapi, limits),
         bounds,
     };
     let mut found = None;
@@ -118,7 +120,7 @@ fn go(context: &Context, ebuild: &EbuildFile, facts: &mut Facts, kept: &mut Opti
         facts.outcome = Some(outcome);
         if facts.before.is_some() {
             facts.after = Some(
-                Snapshot::take(&job.workdir(), facts.before.as_ref(), facts.pack.as_ref(), context.options.max_entries)
+                Snapshot::take(&job.workdir(), facts.before.as_ref(), facts.pack.as_ref(), context.options.most)
                     .map_err(snapshot_failure)?,
             );
         }
@@ -135,7 +137,7 @@ fn phases(
     source: Option<&PathBuf>,
     skip_setup: bool,
 ) -> Result<Outcome, Failure> {
-    let mut variables = variables::of_name(ebuild, &facts.eapi, context.options.limits.max_bytes);
+    let mut variables = variables::of_name(ebuild, &facts.eapi, &context.options.limits);
     if skip_setup {
         variables.insert("EB_SKIP_SETUP".into(), "1".into());
     }
@@ -146,6 +148,7 @@ fn phases(
         job,
         ebuild: &script,
         eclass_dirs: &eclass_dirs,
+        repositories: &context.set.locations(),
         variables: &variables,
         bounds: &context.options.bounds,
     };
@@ -164,7 +167,7 @@ fn phases(
         return Err(failure);
     }
     let ctl = job.ctl();
-    if let Ok(eclass) = fs::read_to_string(ctl.join("no-eclass")) {
+    if let Ok(eclass) = untrusted::read_text(&ctl.join("no-eclass"), 4096) {
         return Err(missing_eclass(context, eclass.trim()));
     }
     if facts.metadata.is_none() {
@@ -182,7 +185,7 @@ fn sourced(
     source: Option<&PathBuf>,
 ) -> Result<(), Failure> {
     let map = read_metadata(&job.ctl().join("metadata"));
-    if fs::read_to_string(job.ctl().join("sourced")).is_ok_and(|s| s.trim() != "0") {
+    if untrusted::read_text(&job.ctl().join("sourced"), 4096).is_ok_and(|s| s.trim() != "0") {
         syntax(&facts.script)?;
     }
     let metadata = Metadata::from_map(&map);
@@ -241,13 +244,13 @@ fn sourced(
 fn unpacked(context: &Context, facts: &mut Facts, job: &JobDir) -> Result<(), Failure> {
     let pack = Pack::create(job.root()).map_err(|e| Failure::unpack(format!("can't keep the source: {e}")))?;
     facts.before =
-        Some(Snapshot::take(&job.workdir(), None, Some(&pack), context.options.max_entries).map_err(snapshot_failure)?);
+        Some(Snapshot::take(&job.workdir(), None, Some(&pack), context.options.most).map_err(snapshot_failure)?);
     facts.pack = Some(pack);
     Ok(())
 }
 
 fn read_metadata(path: &Path) -> BTreeMap<String, String> {
-    let data = fs::read(path).unwrap_or_default();
+    let data = untrusted::read(path, 16 << 20).unwrap_or_default();
     data.split(|b| *b == 0)
         .filter_map(|pair| {
             let text = String::from_utf8_lossy(pair);
@@ -269,6 +272,8 @@ fn unsourced(script: &Path, outcome: &Outcome) -> Failure {
         }
         End::TimedOut => Failure::timed_out("sourcing the ebuild took longer than --timeout allows"),
         End::TooMuchOutput => Failure::too_large("sourcing the ebuild printed more than allowed"),
+        End::Over(overrun) => Failure::too_large(format!("sourcing the ebuild {}", over(*overrun))),
+        End::Broken(reason) => Failure::prepare(format!("the sandbox failed: {reason}")),
         End::Interrupted => Failure::interrupted("sourcing the ebuild"),
         End::Done | End::Stopped => Failure::invalid("sourcing the ebuild ended the shell"),
     }
@@ -329,6 +334,13 @@ fn judge(outcome: &Outcome, context: &Context, job: &JobDir) -> Result<(), Failu
                 reason => reason.to_owned(),
             };
             let text = format!("{phase} failed: {reason}");
+            if has_file_of(context.options.bounds.limits.file_size, job) {
+                return Err(Failure::too_large(format!("{phase} wrote a file up to its bound (--max-file-size)")));
+            }
+            // `unpack` tells by itself that a bound was what it failed of
+            if let Ok(what) = untrusted::read_text(&job.ctl().join("too-large"), 4096) {
+                return Err(Failure::too_large(format!("{phase} failed: {what}")));
+            }
             let failure = if phase == "src_unpack" { Failure::unpack(text) } else { Failure::prepare(text) };
             Err(failure.at(outcome.death.as_ref().and_then(|d| d.line).filter(|_| death_in_ebuild(outcome))))
         }
@@ -337,10 +349,32 @@ fn judge(outcome: &Outcome, context: &Context, job: &JobDir) -> Result<(), Failu
             "{phase} took longer than {} s (--timeout)",
             context.options.bounds.time.as_secs()
         ))),
-        End::TooMuchOutput => {
-            Err(Failure::too_large(format!("{phase} printed more than {} bytes", context.options.bounds.output)))
-        }
+        End::Over(Overrun::Cpu) => Err(Failure::timed_out(format!("{phase} {}", over(Overrun::Cpu)))),
+        End::Over(overrun) => Err(Failure::too_large(format!("{phase} {}", over(*overrun)))),
+        End::Broken(reason) => Err(Failure::prepare(format!("the sandbox failed: {reason}"))),
+        End::TooMuchOutput => Err(Failure::too_large(format!(
+            "{phase} printed more than {} bytes (--max-output)",
+            context.options.bounds.output
+        ))),
     }
+}
+
+/// What a phase did that passed a bound, and the option that sets it.
+fn over(overrun: Overrun) -> &'static str {
+    match overrun {
+        Overrun::Cpu => "used more time of the processors than allowed (--cpu-time)",
+        Overrun::Processes => "started more processes than allowed (--max-processes)",
+        Overrun::Memory => "took more memory than allowed (--max-memory)",
+        Overrun::TreeFiles => "made more files than allowed (--max-tree-files)",
+        Overrun::TreeBytes => "wrote more than allowed (--max-tree-size)",
+    }
+}
+
+/// Whether a file of the job is as large as one may be: writing on failed, whatever the phase said of it.
+fn has_file_of(size: u64, job: &JobDir) -> bool {
+    let folders = [job.workdir(), job.temp(), job.home()];
+    let mut items = folders.iter().flat_map(walkdir::WalkDir::new).flatten();
+    items.any(|i| i.file_type().is_file() && i.metadata().is_ok_and(|m| m.len() >= size))
 }
 
 /// The last line of the phase's output that is not our own.
@@ -404,7 +438,7 @@ fn unpack_failure(error: UnpackError) -> Failure {
 
 fn snapshot_failure(error: SnapshotError) -> Failure {
     match error {
-        SnapshotError::TooMany { .. } => Failure::too_large(error.to_string()),
+        SnapshotError::TooMany { .. } | SnapshotError::TooDeep { .. } => Failure::too_large(error.to_string()),
         error => Failure::prepare(error.to_string()),
     }
 }

@@ -7,9 +7,11 @@ use std::path::Path;
 
 use crate::gentoo::profile::UseState;
 use crate::gentoo::repository::EbuildFile;
+use crate::source::unpack::Limits;
+use crate::tree::untrusted;
 
-/// PMS 11.1: what is known before the ebuild is sourced. `max_unpacked` bounds what `unpack` writes, in bytes.
-pub fn of_name(ebuild: &EbuildFile, eapi: &str, max_unpacked: u64) -> BTreeMap<String, OsString> {
+/// PMS 11.1: what is known before the ebuild is sourced. `limits` bound what `unpack` writes.
+pub fn of_name(ebuild: &EbuildFile, eapi: &str, limits: &Limits) -> BTreeMap<String, OsString> {
     let cpv = &ebuild.cpv;
     let pairs = [
         ("P", cpv.p()),
@@ -23,7 +25,7 @@ pub fn of_name(ebuild: &EbuildFile, eapi: &str, max_unpacked: u64) -> BTreeMap<S
         ("MERGE_TYPE", "source".to_owned()),
     ];
     let mut variables: BTreeMap<String, OsString> = pairs.map(|(n, v)| (n.to_owned(), v.into())).into();
-    variables.insert("EB_LIMIT_BYTES".to_owned(), max_unpacked.to_string().into());
+    variables.insert("EB_LIMITS".to_owned(), limits.to_string().into());
     variables.insert("FILESDIR".to_owned(), ebuild.dir().join("files").into());
     variables
 }
@@ -40,7 +42,7 @@ pub fn write_settled(path: &Path, flags: &UseState, archives: &[String], unpacke
     set("A", &archives.join(" "));
     set("EB_IUSE_EFFECTIVE", &flags.effective().iter().cloned().collect::<Vec<_>>().join(" "));
     set("EB_UNPACKED", if unpacked { "1" } else { "" });
-    std::fs::write(path, text)
+    untrusted::write(path, text.as_bytes())
 }
 
 fn quoted(value: &str) -> String {

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use super::bounds::BoundArgs;
 use clap::{Parser, Subcommand, ValueEnum};
 
 /// Finds the dead edits in Gentoo ebuilds: sed calls and patches that change nothing any more.
@@ -93,6 +94,9 @@ pub struct PlanArgs {
     /// Give all reasons of each step
     #[arg(short, long)]
     pub verbose: bool,
+
+    #[command(flatten)]
+    pub sandbox: super::bounds::SandboxArgs,
 
     /// Say nothing of what is wrong with the system's files
     #[arg(short, long)]
@@ -210,13 +214,8 @@ pub struct AuditArgs {
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
 
-    /// Seconds that the phases of one ebuild may take, and judging its edits as well
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
-    pub timeout: u64,
-
-    /// Bytes that the archives of one ebuild may unpack to
-    #[arg(long, value_name = "BYTES[K|M|G]", default_value = "20G", value_parser = bytes)]
-    pub max_unpacked_size: u64,
+    #[command(flatten)]
+    pub bounds: BoundArgs,
 
     /// Where the work directories are made [default: the system's folder for temporary files]
     #[arg(long, value_name = "DIR")]
@@ -238,7 +237,7 @@ fn name_and_path(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
-fn bytes(text: &str) -> Result<u64, String> {
+pub fn bytes(text: &str) -> Result<u64, String> {
     let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     let shift = match unit.to_ascii_uppercase().as_str() {
         "" => 0,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use rayon::prelude::*;
@@ -24,11 +23,12 @@ use crate::gentoo::repo_config::RepoConfig;
 use crate::gentoo::repository::{EbuildFile, Problem};
 use crate::gentoo::targets::Targets;
 use crate::phase::job::RunDir;
-use crate::phase::runner::{self, Bounds};
+use crate::phase::runner;
+use crate::phase::sandbox::Sandbox;
 use crate::report::model::{EbuildReport, Level, Report, RepositoryInfo, SCHEMA, Status, Summary, Tool};
 use crate::report::{json, printable, text};
-use crate::source::unpack::Limits;
 use crate::source::{DistfileStore, FetchOptions, Fetcher};
+use crate::tree::Most;
 
 /// Audits and prints; the exit status of the contract.
 pub fn run(args: AuditArgs) -> Result<u8> {
@@ -44,8 +44,9 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let options = options(&args, &cwd)?;
     let program = std::env::current_exe().context("can't find this program's own file")?;
     let parent = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
-    let run = RunDir::create(&parent, &program)
+    let mut run = RunDir::create(&parent, &program)
         .with_context(|| format!("can't make a work directory in {}", parent.display()))?;
+    run.sandbox = Sandbox::choose(args.bounds.sandbox(), &run)?;
     let resolved = targets.resolve(&set, &|ebuild| slot(&set, ebuild))?;
     for problem in &resolved.problems {
         eprintln!("ebaudit: {}: {}", problem.path.display(), printable(&problem.message));
@@ -113,12 +114,12 @@ fn options(args: &AuditArgs, cwd: &Path) -> Result<Options> {
     }
     Ok(Options {
         use_changes,
-        bounds: Bounds { time: Duration::from_secs(args.timeout), output: Options::OUTPUT },
-        limits: Limits { max_bytes: args.max_unpacked_size, ..Limits::default() },
+        bounds: args.bounds.of_phases(),
+        limits: args.bounds.of_archives(),
         allow_unverified: args.allow_unverified,
         sources,
         eclass_edits: args.eclass_edits,
-        max_entries: Options::ENTRIES,
+        most: Most { entries: args.bounds.max_tree_files as usize, depth: args.bounds.max_depth },
     })
 }
 
@@ -219,6 +220,7 @@ fn assemble(context: &Context, ebuilds: Vec<EbuildReport>, remarks: Vec<String>)
             name: repository.name.clone(),
             location: crate::escape::escape_path(&repository.location),
         },
+        sandbox: context.run.sandbox.tier(),
         ebuilds,
         remarks,
         summary,

@@ -2,6 +2,7 @@
 
 mod args;
 mod audit;
+mod bounds;
 mod drop_in;
 mod exit;
 mod fix;

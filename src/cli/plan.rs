@@ -17,10 +17,12 @@ use crate::gentoo::cpv::Cpv;
 use crate::gentoo::system::{MetadataSource, System};
 use crate::phase::job::RunDir;
 use crate::phase::runner::Bounds;
+use crate::phase::sandbox::Sandbox;
 use crate::plan::{self, Action, Answer, BrokenBinding, Movable, Options, Status};
 use crate::report::graph::{self, Shape};
 use crate::report::plan as text;
 use crate::report::printable;
+use crate::source::unpack::Limits;
 
 /// Plans and prints; the exit status of the contract.
 pub fn run(args: PlanArgs) -> Result<u8> {
@@ -71,12 +73,16 @@ fn load(args: &PlanArgs) -> Result<System> {
     let environment = if args.root == Path::new("/") { std::env::vars_os().collect() } else { Default::default() };
     let program = std::env::current_exe().context("can't find this program's own file")?;
     let run = OnceLock::new();
+    let choice = args.sandbox.choice();
     let source: MetadataSource = Box::new(move |set, ebuild| {
-        let made =
-            run.get_or_init(|| RunDir::create(&std::env::temp_dir(), &program).map_err(|error| error.to_string()));
+        let made = run.get_or_init(|| {
+            let mut run = RunDir::create(&std::env::temp_dir(), &program).map_err(|error| error.to_string())?;
+            run.sandbox = Sandbox::choose(choice, &run).map_err(|error| error.to_string())?;
+            Ok::<RunDir, String>(run)
+        });
         let run = made.as_ref().map_err(|error| format!("can't make a work directory: {error}"))?;
-        let bounds = Bounds { time: Duration::from_secs(60), output: 1 << 20 };
-        audit::source_metadata(run, set, &bounds, 0, ebuild)
+        let bounds = Bounds { time: Duration::from_secs(60), output: 1 << 20, limits: Default::default() };
+        audit::source_metadata(run, set, &bounds, &Limits::default(), ebuild)
     });
     Ok(System::load_with(&args.root, environment, source)?)
 }

@@ -80,13 +80,18 @@ fn ended(record: &Record) -> CallOutcome {
     }
 }
 
+/// The patch that a record names, wherever it lies; a device or a FIFO has none.
+fn patch_text(path: &std::path::Path) -> Option<Vec<u8>> {
+    crate::tree::untrusted::read(&std::fs::canonicalize(path).ok()?, crate::phase::trace::BLOB_LIMIT).ok()
+}
+
 /// The files that a patch changed; where none was looked at (it came through a pipe), those that it names.
 fn patched(record: &Record) -> Vec<FileOutcome> {
     if !record.targets.is_empty() {
         let changed = files(record).into_iter().filter(|f| f.before != f.after);
         return changed.map(|f| FileOutcome { verdict: Verdict::Live, ..f }).collect();
     }
-    let text = record.patch.as_ref().and_then(|p| std::fs::read(path(p)).ok()).unwrap_or_default();
+    let text = record.patch.as_ref().and_then(|p| patch_text(path(p))).unwrap_or_default();
     let words: Vec<Vec<u8>> = record.argv.iter().map(|w| w.0.clone()).collect();
     let (strip, dir) = patch::options(&words);
     let base = path(&record.cwd).join(dir.unwrap_or_default());

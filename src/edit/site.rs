@@ -66,7 +66,8 @@ impl Sources {
         if let Some(source) = self.eclasses.get(file) {
             return Some(Rc::clone(source));
         }
-        let dir = self.eclass_dirs.iter().find(|d| file.starts_with(d))?;
+        let climbs = file.components().any(|c| c == std::path::Component::ParentDir);
+        let dir = self.eclass_dirs.iter().find(|d| !climbs && file.starts_with(d))?;
         let text = String::from_utf8_lossy(&std::fs::read(file).ok()?).into_owned();
         let origin = Path::new("eclass").join(file.strip_prefix(dir).ok()?).to_string_lossy().into_owned();
         let source = Rc::new(Source { origin, by: By::Eclass, inventory: Inventory::read(&text) });

@@ -102,6 +102,11 @@ impl RepositorySet {
         self.masters.iter().chain([&self.repository])
     }
 
+    /// Where all of them lie, those of eclass-overrides among them.
+    pub fn locations(&self) -> Vec<PathBuf> {
+        self.all().chain(&self.eclass_overrides).map(|repository| repository.location.clone()).collect()
+    }
+
     /// The repositories whose eclasses this one sees, the one that wins first.
     fn eclass_order(&self) -> impl Iterator<Item = &Repository> {
         // a repository that lists itself among its masters keeps that place

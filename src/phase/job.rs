@@ -5,12 +5,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::prelude;
+use super::sandbox::Sandbox;
 use super::trace::{Tool, TraceDir};
+use crate::tree;
 
 /// The folder of a whole run: what its jobs share. Removed with the value.
 #[derive(Debug)]
 pub struct RunDir {
     dir: tempfile::TempDir,
+    program: PathBuf,
+    /// The walls around the jobs; none until [`Sandbox::choose`] made them.
+    pub sandbox: Sandbox,
 }
 
 impl RunDir {
@@ -21,8 +26,9 @@ impl RunDir {
         let root = fs::canonicalize(dir.path())?;
         prelude::lay_out(&root.join("prelude"))?;
         crate::edit::scratch::set_fallback(root.clone());
-        fs::create_dir(root.join("bin"))?;
-        fs::create_dir(root.join("real"))?;
+        for name in ["bin", "real", "root"] {
+            fs::create_dir(root.join(name))?;
+        }
         std::os::unix::fs::symlink(program, root.join("bin/ebaudit-unpack"))?;
         for tool in Tool::ALL {
             // a tool that this machine lacks is missing for the phase as well
@@ -31,7 +37,7 @@ impl RunDir {
                 std::os::unix::fs::symlink(real, root.join("real").join(tool.name()))?;
             }
         }
-        Ok(RunDir { dir })
+        Ok(RunDir { dir, program: program.to_owned(), sandbox: Sandbox::default() })
     }
 
     pub fn path(&self) -> PathBuf {
@@ -48,6 +54,16 @@ impl RunDir {
 
     pub fn real(&self) -> PathBuf {
         self.path().join("real")
+    }
+
+    /// An empty folder for the sandbox's root.
+    pub fn root(&self) -> PathBuf {
+        self.path().join("root")
+    }
+
+    /// This program's own file.
+    pub fn program(&self) -> &Path {
+        &self.program
     }
 }
 
@@ -113,37 +129,28 @@ impl JobDir {
 
     /// Links a distfile into the job's own DISTDIR, which shows the ebuild's files and no others.
     ///
-    /// Tools such as zstd refuse symbolic links, so it is a hard link where that can be.
+    /// Tools such as zstd refuse symbolic links, and the job can't see where one would lead to: so it is a hard link,
+    /// or where that can't be a copy (shared, where the file system can do that).
     pub fn link_distfile(&self, name: &str, path: &Path) -> io::Result<()> {
         let (real, to) = (fs::canonicalize(path)?, self.distdir().join(name));
-        fs::hard_link(&real, &to).or_else(|_| std::os::unix::fs::symlink(&real, &to))
+        fs::hard_link(&real, &to).or_else(|_| fs::copy(&real, &to).map(drop))
+    }
+
+    /// The folders that the phase may write.
+    pub fn writable(&self) -> Vec<PathBuf> {
+        ["work", "temp", "homedir", "image", "ctl", "trace"].map(|name| self.root.join(name)).into()
     }
 }
 
 impl Drop for JobDir {
     fn drop(&mut self) {
-        if fs::remove_dir_all(&self.root).is_err() {
-            make_writable(&self.root);
-            let _ = fs::remove_dir_all(&self.root);
-        }
+        let _ = tree::remove(&self.root);
     }
 }
 
 impl Drop for RunDir {
     fn drop(&mut self) {
-        if let Ok(true) = fs::exists(self.dir.path()) {
-            make_writable(&self.dir.path().join("jobs"));
-        }
-    }
-}
-
-/// Directories without the write bit can't be emptied.
-fn make_writable(root: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let mut todo = vec![root.to_path_buf()];
-    while let Some(dir) = todo.pop() {
-        let _ = fs::set_permissions(&dir, fs::Permissions::from_mode(0o700));
-        let Ok(items) = fs::read_dir(&dir) else { continue };
-        todo.extend(items.flatten().filter(|i| i.file_type().is_ok_and(|t| t.is_dir())).map(|i| i.path()));
+        // its own removal goes no deeper than a job that is gone
+        let _ = tree::remove(&self.path().join("jobs"));
     }
 }

@@ -10,6 +10,7 @@ pub mod notes;
 pub mod output;
 pub mod prelude;
 pub mod runner;
+pub mod sandbox;
 pub mod stack;
 pub mod trace;
 pub mod tracer;

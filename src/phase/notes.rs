@@ -1,9 +1,12 @@
 //! What the prelude tells in files: why it died, and what a trace of processes can't show.
 
-use std::fs;
 use std::path::Path;
 
 use super::stack::{self, Frame};
+use crate::tree::untrusted;
+
+/// Bytes; what is longer was not written by the prelude.
+const LIMIT: u64 = 64 << 20;
 
 /// A note of the prelude (`eb_note`).
 #[derive(Clone, Debug)]
@@ -25,7 +28,7 @@ pub struct Death {
 }
 
 pub fn notes(ctl: &Path) -> Vec<Note> {
-    let data = fs::read(ctl.join("notes")).unwrap_or_default();
+    let data = untrusted::read(&ctl.join("notes"), LIMIT).unwrap_or_default();
     let fields: Vec<&[u8]> = data.split(|b| *b == 0).collect();
     fields
         .chunks_exact(3)
@@ -38,7 +41,7 @@ pub fn notes(ctl: &Path) -> Vec<Note> {
 }
 
 pub fn death(ctl: &Path) -> Option<Death> {
-    let data = fs::read(ctl.join("died")).ok()?;
+    let data = untrusted::read(&ctl.join("died"), LIMIT).ok()?;
     let mut fields = data.split(|b| *b == 0).map(|f| String::from_utf8_lossy(f).into_owned());
     let message = fields.next()?;
     let at = fields.next().unwrap_or_default();

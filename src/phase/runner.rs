@@ -4,21 +4,22 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::checkpoint::Checkpoint;
 use super::job::{JobDir, RunDir, find_program};
 use super::notes::{self, Death, Note};
 use super::output::Pump;
 use super::prelude;
+use super::sandbox::{self, Message, Overrun, Spec, Word};
 use super::tracer::env;
+use crate::tree::untrusted;
 
 /// Where the prelude stops and waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub struct Bounds {
     pub time: Duration,
     /// Bytes of output.
     pub output: u64,
+    /// What its processes may use up.
+    pub limits: sandbox::Limits,
 }
 
 /// What to run.
@@ -45,6 +48,8 @@ pub struct Task<'a> {
     pub ebuild: &'a Path,
     /// Folders with `.eclass` files, the first one wins.
     pub eclass_dirs: &'a [PathBuf],
+    /// Repositories that the phase may read.
+    pub repositories: &'a [PathBuf],
     /// PMS's variables (P, PN, …) and the profile's.
     pub variables: &'a BTreeMap<String, OsString>,
     pub bounds: &'a Bounds,
@@ -61,8 +66,12 @@ pub enum End {
     Failed(String),
     TimedOut,
     TooMuchOutput,
+    /// A bound of what the processes may use up.
+    Over(Overrun),
     /// Ctrl-C or SIGTERM.
     Interrupted,
+    /// The sandbox did not come up, or was ended from without.
+    Broken(String),
 }
 
 #[derive(Debug)]
@@ -84,23 +93,17 @@ pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcom
     let mut checkpoint = Checkpoint::create(&ctl)?;
     let (reader, writer) = io::pipe()?;
     let output = std::fs::File::from(std::os::fd::OwnedFd::from(writer.try_clone()?)).metadata()?;
-    let mut command = Command::new(find_program("bash").ok_or_else(|| io::Error::other("bash is not on PATH"))?);
+    let mut command = Command::new(task.run.program());
     command
-        .arg("--norc")
-        .arg("--noprofile")
-        .arg(task.run.prelude().join(prelude::MAIN))
         .env_clear()
         .envs(environment(task))
         .env(env::OUTPUT, format!("{}:{}", output.dev(), output.ino()))
         .current_dir(task.job.workdir())
-        .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
-        .stderr(writer)
-        .process_group(0);
-    let mut child = command.spawn()?;
-    drop(command);
+        .stderr(writer);
+    let mut process = sandbox::spawn(command, &spec(task)?)?;
     let pump = Pump::start(reader);
-    let pid = Pid::from_child(&child);
+    let pid = Pid::from_child(&process.child);
     let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
     let mut deadline = Instant::now() + task.bounds.time;
     let mut stopped = false;
@@ -140,20 +143,20 @@ pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcom
         }
     };
     // whatever the phase left running ends with it
-    let _ = kill_process_group(pid, Signal::KILL);
-    let status = child.wait()?;
+    let words = process.end();
     let tail = pump.finish();
     let death = notes::death(&ctl);
-    let end = end.unwrap_or_else(|| match &death {
-        Some(death) => End::Failed(death.message.clone()),
-        None if stopped => End::Stopped,
-        None if ctl.join("prepared").exists() => End::Done,
-        None => End::Failed(match status.signal() {
-            Some(signal) => format!("the shell was ended by signal {signal}"),
-            None => format!("the shell ended with status {} before its end", status.code().unwrap_or(-1)),
-        }),
+    let end = end.unwrap_or_else(|| match (words.last(), &death) {
+        (Some(Message::Over(overrun)), _) => End::Over(*overrun),
+        (Some(Message::Failed(reason)), _) => End::Broken(reason.clone()),
+        (_, Some(death)) => End::Failed(death.message.clone()),
+        _ if stopped => End::Stopped,
+        (Some(Message::Exit(0)), _) if untrusted::open(&ctl.join("prepared")).is_ok() => End::Done,
+        (Some(Message::Signal(signal)), _) => End::Failed(format!("the shell was ended by signal {signal}")),
+        (Some(Message::Exit(code)), _) => End::Failed(format!("the shell ended with status {code} before its end")),
+        (None, _) => End::Broken("the sandbox ended without a word".to_owned()),
     });
-    let phase = std::fs::read_to_string(ctl.join("phase")).unwrap_or_default().trim().to_owned();
+    let phase = untrusted::read_text(&ctl.join("phase"), 4096).unwrap_or_default().trim().to_owned();
     Ok(Outcome { end, death, notes: notes::notes(&ctl), phase, tail })
 }
 
@@ -173,6 +176,25 @@ pub fn interruptible() -> io::Result<()> {
 /// Whether Ctrl-C or SIGTERM came.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
+}
+
+/// The walls around this task.
+fn spec(task: &Task) -> io::Result<Spec> {
+    let bash = find_program("bash").ok_or_else(|| io::Error::other("bash is not on PATH"))?;
+    let main = task.run.prelude().join(prelude::MAIN);
+    let words = ["--norc".into(), "--noprofile".into(), main.into_os_string()];
+    let mut files: Vec<PathBuf> = task.eclass_dirs.to_vec();
+    files.push(task.job.distdir());
+    // a trial's text lies in a folder of its own
+    files.extend(task.ebuild.parent().map(Path::to_owned));
+    Ok(Spec {
+        write: task.job.writable().into_iter().collect(),
+        trace: Word(task.job.trace().path().into()),
+        limits: task.bounds.limits,
+        cwd: Word(task.job.workdir().into()),
+        command: [bash.into_os_string()].into_iter().chain(words).map(Word).collect(),
+        ..task.run.sandbox.spec(task.run, task.repositories, files)
+    })
 }
 
 /// The clean environment: PATH, the locale, the job's folders, and our own words.
@@ -206,7 +228,7 @@ fn environment(task: &Task) -> BTreeMap<String, OsString> {
     set("EB_PRELUDE", run.prelude().into());
     set("EB_BIN", run.bin().into());
     set("EB_CTL", job.ctl().into());
-    set(env::REAL, run.real().into());
+    set(env::REAL, run.sandbox.real(run).into());
     set(env::TRACE, job.trace().path().into());
     env
 }

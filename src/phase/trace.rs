@@ -11,9 +11,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::escape::{escape, unescape};
+use crate::tree::untrusted;
 
 /// Bytes; contents of larger files are known by their md5 only.
 pub const BLOB_LIMIT: u64 = 64 << 20;
+
+/// Bytes of all records together; more is no trace of ours.
+const LOG_LIMIT: u64 = 1 << 30;
 
 /// Bytes that are stored as text without loss.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -190,13 +194,20 @@ impl TraceDir {
         Ok(md5)
     }
 
-    pub fn blob_path(&self, md5: &str) -> PathBuf {
+    /// The file with the contents of this md5, if it is there and leads nowhere else.
+    pub fn blob_file(&self, md5: &str) -> Option<PathBuf> {
+        let path = Some(self.blob_path(md5)).filter(|_| md5.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        untrusted::open(&path).ok().map(|_| path)
+    }
+
+    fn blob_path(&self, md5: &str) -> PathBuf {
         self.root.join("blobs").join(md5)
     }
 
     /// Contents by md5; none where they were too large or nobody kept them.
     pub fn blob(&self, md5: &str) -> Option<Vec<u8>> {
-        md5.bytes().all(|b| b.is_ascii_hexdigit()).then(|| fs::read(self.blob_path(md5)).ok()).flatten()
+        let named = md5.bytes().all(|b| b.is_ascii_hexdigit());
+        named.then(|| untrusted::read(&self.blob_path(md5), BLOB_LIMIT).ok()).flatten()
     }
 
     /// Adds a record: one write to a file open for appending, so that processes do not mix.
@@ -209,7 +220,7 @@ impl TraceDir {
     /// All records in the order in which their processes began, and the number of lines that were none. Of a record
     /// that was added at the beginning and again at the end the latter counts.
     pub fn records(&self) -> io::Result<(Vec<Record>, usize)> {
-        let data = match fs::read(self.root.join("log")) {
+        let data = match untrusted::read(&self.root.join("log"), LOG_LIMIT) {
             Ok(data) => data,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
             Err(error) => return Err(error),

@@ -136,6 +136,11 @@ impl Court<'_, '_> {
                 self.dead.insert(id, Death { cause, want: None });
             }
         }
+        for name in &self.terms.keep {
+            for &id in universe.offered(name) {
+                self.dead.entry(id).or_insert(Death { cause: Cause::Goal, want: None });
+            }
+        }
         for goal in self.goals {
             let met = goal.met_by(universe);
             if met.is_empty() {
@@ -180,6 +185,11 @@ impl Court<'_, '_> {
             let met = goal.met_by(self.universe);
             if !met.iter().any(|&id| self.is_alive(id)) {
                 return Some(self.blame(&met, goal.atom.name(), 0));
+            }
+        }
+        for name in self.terms.keep.iter().filter(|name| !self.is_out(name)) {
+            for &id in self.universe.installed(name).iter().filter(|&&id| self.dead.contains_key(&id)) {
+                return Some(self.blame(&[id], name, 0));
             }
         }
         let held: Vec<(Atom, Vec<Id>)> = self.wanted().collect();
@@ -579,45 +589,21 @@ fn no_version(universe: &Universe<'_>, goal: &Goal) -> Fault {
 /// Whether some setting of the flags that may change makes REQUIRED_USE hold.
 fn required_use_can_hold(universe: &Universe<'_>, id: Id, adjustable: &BTreeSet<String>) -> bool {
     let flags = &universe.instances[id].flags;
-    universe.instances[id].required_use.is_satisfied(&|flag| flags.enabled.contains(flag))
-        || required_use_with(universe, id, adjustable).is_some()
-}
-
-/// The fewest changes among some flags that make REQUIRED_USE hold.
-fn required_use_with(universe: &Universe<'_>, id: Id, open: &BTreeSet<String>) -> Option<BTreeMap<String, bool>> {
-    let flags = &universe.instances[id].flags;
+    let required = &universe.instances[id].required_use;
+    if required.is_satisfied(&|flag| flags.enabled.contains(flag)) {
+        return true;
+    }
     let mut solver = Solver::new();
-    let lits: BTreeMap<&str, Lit> = open.iter().map(|flag| (flag.as_str(), solver.fresh())).collect();
+    let lits: BTreeMap<&str, Lit> = adjustable.iter().map(|flag| (flag.as_str(), solver.fresh())).collect();
     let (yes, no) = (solver.yes(), solver.no());
     let lookup = |flag: &str| match lits.get(flag) {
         Some(&lit) => lit,
         None if flags.enabled.contains(flag) => yes,
         None => no,
     };
-    for node in &universe.instances[id].required_use.nodes {
+    for node in &required.nodes {
         let lit = super::problem::required(&mut solver, node, &lookup);
         solver.add(&[lit]);
     }
-    let changes: Vec<Lit> =
-        lits.iter().map(|(flag, &lit)| if flags.enabled.contains(*flag) { !lit } else { lit }).collect();
-    if !solver.minimise(&changes) {
-        return None;
-    }
-    let changed = lits.iter().filter(|(flag, lit)| solver.holds(**lit) != flags.enabled.contains(**flag));
-    Some(changed.map(|(flag, &lit)| ((*flag).to_owned(), solver.holds(lit))).collect())
-}
-
-/// The lines that make REQUIRED_USE hold if the user's and the profile's own words on the flags are given up.
-pub fn flags_for_required_use(universe: &Universe<'_>, id: Id) -> Option<String> {
-    let instance = &universe.instances[id];
-    let changes = required_use_with(universe, id, &instance.flags.iuse)?;
-    let mut lines = Vec::new();
-    for flag in changes.keys().filter(|flag| instance.flags.fixed.contains(*flag)) {
-        let list = if changes[flag] { "mask" } else { "force" };
-        lines.push(format!("profile/package.use.{list}: {} -{flag}", instance.name));
-    }
-    let words: Vec<String> =
-        changes.iter().map(|(flag, on)| if *on { flag.clone() } else { format!("-{flag}") }).collect();
-    lines.push(format!("package.use: {} {}", instance.name, words.join(" ")));
-    Some(lines.join(", "))
+    solver.solve(&[])
 }

@@ -14,6 +14,8 @@ pub enum GoalError {
     Syntax(String, String),
     #[error("`{0}`: the category is missing; did you mean {1}?")]
     NoCategory(String, String),
+    #[error("--{0} {1}: no such package is installed{2}")]
+    NotInstalled(&'static str, String, String),
     #[error("`{0}`: neither a repository nor the installed packages have {1}{2}")]
     Unknown(String, String, String),
 }

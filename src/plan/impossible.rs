@@ -43,7 +43,7 @@ pub fn reasons(
         }
     }
     smallest(universe, scope, goals, &mut faults, &mut with);
-    faults.into_iter().map(|fault| blocker(universe, scope, goals, &with, fault)).collect()
+    faults.into_iter().map(|fault| blocker(universe, scope, goals, family, &with, fault)).collect()
 }
 
 fn is_new(fault: &Fault, with: &Terms) -> bool {
@@ -207,7 +207,14 @@ fn goals_own(universe: &Universe<'_>, goals: &[Goal]) -> Option<Fault> {
 }
 
 /// The fault as it is reported, with the ways out that lead to a plan.
-fn blocker(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], with: &Terms, fault: Fault) -> Blocker {
+fn blocker(
+    universe: &Universe<'_>,
+    scope: &Scope,
+    goals: &[Goal],
+    family: &BTreeSet<Rc<str>>,
+    with: &Terms,
+    fault: Fault,
+) -> Blocker {
     let name = &fault.name;
     let installed = universe.installed(name).iter().find(|&&id| universe.instances[id].installed);
     let installed = installed.map(|&id| universe.instances[id].cpv());
@@ -240,16 +247,8 @@ fn blocker(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], with: &Terms,
     if fault.kind == BlockerKind::HardBlock || fault.kind == BlockerKind::Use {
         ways.extend(flags_off(universe, scope, goals, &rest, name));
     }
-    if fault.kind == BlockerKind::RequiredUse {
-        for &id in &fault.lifts {
-            let mut trial = rest.clone();
-            trial.lifted.insert(id);
-            if let Some(way) = blame::flags_for_required_use(universe, id)
-                && possible(universe, scope, goals, &trial)
-            {
-                ways.push(way);
-            }
-        }
+    if matches!(fault.kind, BlockerKind::RequiredUse | BlockerKind::Use) {
+        ways.extend(flags_given_up(universe, scope, goals, family, &rest, name));
     }
     if matches!(fault.kind, BlockerKind::NoVersion | BlockerKind::NoEbuild) {
         let what = fault.needs.clone().unwrap_or_else(|| name.to_string());
@@ -339,4 +338,35 @@ fn flags_off(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], rest: &Term
         })
         .map(|(name, flag)| format!("package.use: {name} -{flag}"))
         .collect()
+}
+
+/// The lines that make a plan possible if what the user's package.use and the profile say of a package's flags is given up.
+fn flags_given_up(
+    universe: &Universe<'_>,
+    scope: &Scope,
+    goals: &[Goal],
+    family: &BTreeSet<Rc<str>>,
+    rest: &Terms,
+    name: &str,
+) -> Option<String> {
+    let mut trial = rest.clone();
+    trial.freed.insert(name.to_owned());
+    trial.freed.extend(goals.iter().map(|goal| goal.atom.name().to_owned()));
+    let solution = optimum::solve(&mut Problem::new(universe, scope, goals, &trial), family)?;
+    let mut lines = Vec::new();
+    for fate in &solution.fates {
+        let optimum::Fate::Merged { id, flags, .. } = fate else { continue };
+        let instance = &universe.instances[*id];
+        if flags.is_empty() || !trial.freed.contains(&*instance.name) {
+            continue;
+        }
+        for (flag, on) in flags.iter().filter(|(flag, _)| instance.flags.fixed.contains(*flag)) {
+            let list = if *on { "mask" } else { "force" };
+            lines.push(format!("profile/package.use.{list}: {} -{flag}", instance.name));
+        }
+        let words: Vec<String> =
+            flags.iter().map(|(flag, on)| if *on { flag.clone() } else { format!("-{flag}") }).collect();
+        lines.push(format!("package.use: {} {}", instance.name, words.join(" ")));
+    }
+    (!lines.is_empty()).then(|| lines.join(", "))
 }

@@ -38,6 +38,7 @@ pub use bindings::{BrokenBinding, Movable, broken_bindings, movable};
 pub use goal::GoalError;
 pub use universe::{Flags, Instance, Kind, Obstacle, Source, Wanted};
 
+use crate::gentoo::near;
 use goal::Goal;
 use problem::{Problem, Terms};
 use scope::Scope;
@@ -58,6 +59,13 @@ pub struct Options {
 pub fn plan(source: &dyn Source, goals: &[String], options: &Options) -> Result<Answer, GoalError> {
     let mut universe = Universe::new(source);
     let goals = goals.iter().map(|text| Goal::read(text, &mut universe)).collect::<Result<Vec<_>, _>>()?;
+    for (option, packages) in [("without", &options.without), ("keep", &options.keep)] {
+        for name in packages.iter().filter(|name| universe.installed(name).is_empty()) {
+            let installed = universe.all_installed().map(|id| universe.instances[id].name.to_string()).collect();
+            let near = near::Near(near::nearest(name, installed));
+            return Err(GoalError::NotInstalled(option, name.clone(), near.to_string()));
+        }
+    }
     let names: Vec<Rc<str>> = goals.iter().map(|goal| Rc::from(goal.atom.name())).collect();
     let terms = Terms {
         without: options.without.iter().cloned().collect(),

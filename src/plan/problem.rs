@@ -24,6 +24,8 @@ pub struct Terms {
     pub unmerged: BTreeSet<String>,
     /// Flags that are off in the user's package.use, as `(package, flag)`.
     pub flags_off: BTreeSet<(String, String)>,
+    /// Packages all of whose flags may change, whatever the user and the profile say of them.
+    pub freed: BTreeSet<String>,
     /// Ebuilds whose user mask is taken for lifted, and REQUIRED_USE for met.
     pub lifted: BTreeSet<Id>,
     /// Whether bindings to the goal that are broken already may stay so.
@@ -117,7 +119,11 @@ impl<'p, 'a> Problem<'p, 'a> {
             }
         }
         for (&id, _) in self.chosen.iter().filter(|(id, _)| !universe.instances[**id].installed) {
-            self.adjustable.insert(id, self.scope.adjustable(universe, id));
+            let flags = match self.terms.freed.contains(&*universe.instances[id].name) {
+                true => universe.instances[id].flags.iuse.clone(),
+                false => self.scope.adjustable(universe, id),
+            };
+            self.adjustable.insert(id, flags);
         }
         for (&id, flags) in &self.adjustable {
             for flag in flags {

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 
-use crate::gentoo::dependency::{Atom, Dep, UseDepKind};
+use crate::gentoo::dependency::{Atom, Dep, UseDep, UseDepKind};
 
-use super::universe::{Id, Kind, Universe};
+use super::universe::{Id, Instance, Kind, Universe};
 
 /// What may change.
 #[derive(Debug, Default)]
@@ -29,8 +29,9 @@ impl Scope {
         search.scope
     }
 
-    /// The flags of an ebuild that a line of package.use may change: those that a USE dependency asks for otherwise, a new
-    /// default, and with either, or where REQUIRED_USE does not hold, those of REQUIRED_USE.
+    /// The flags of an ebuild that a line of package.use may change: those that a USE dependency asks for otherwise, those
+    /// that its own USE dependencies hand on (`[flag?]`), a new default, and with any of these, or where REQUIRED_USE does
+    /// not hold, those of REQUIRED_USE.
     pub fn adjustable(&self, universe: &Universe<'_>, id: Id) -> BTreeSet<String> {
         let instance = &universe.instances[id];
         if instance.installed || instance.provided {
@@ -41,7 +42,7 @@ impl Scope {
         let asked = self.asked.get(&instance.name);
         let record = universe.installed(&instance.name).iter().map(|&id| &universe.instances[id]);
         let records: Vec<_> = record.filter(|record| record.slot == instance.slot && record.installed).collect();
-        let mut out: BTreeSet<String> = BTreeSet::new();
+        let mut out: BTreeSet<String> = handed_on(instance).filter(|flag| free(flag)).map(str::to_owned).collect();
         for flag in flags.iuse.iter().filter(|flag| free(flag)) {
             let on = flags.enabled.contains(flag);
             let otherwise = asked.and_then(|asked| asked.get(flag)).is_some_and(|asked| asked[usize::from(!on)]);
@@ -60,6 +61,20 @@ impl Scope {
         }
         out
     }
+}
+
+/// The flags that an ebuild's USE dependencies pass to others.
+fn handed_on(instance: &Instance) -> impl Iterator<Item = &str> {
+    let mut atoms = Vec::new();
+    instance.dependencies().for_each(|(_, dep)| dep.atoms(&mut atoms));
+    let conditional = |dep: &&UseDep| !matches!(dep.kind, UseDepKind::On | UseDepKind::Off);
+    atoms.into_iter().flat_map(move |atom| atom.use_deps.iter().filter(conditional)).map(|dep| dep.flag.as_str())
+}
+
+/// Whether the USE dependencies of an atom hang on flags that may change.
+fn hangs_on(atom: &Atom, adjustable: &BTreeSet<String>) -> bool {
+    let conditional = |dep: &UseDep| !matches!(dep.kind, UseDepKind::On | UseDepKind::Off);
+    atom.use_deps.iter().any(|dep| conditional(dep) && adjustable.contains(&dep.flag))
 }
 
 struct Search<'u, 'a> {
@@ -144,7 +159,7 @@ impl Search<'_, '_> {
             }
             Dep::Atom(atom) => {
                 self.ask(holder, atom, adjustable);
-                if !self.is_satisfied_today(holder, dep) {
+                if hangs_on(atom, adjustable) || !self.is_satisfied_today(holder, dep) {
                     self.open(atom.name());
                 }
             }
@@ -162,17 +177,19 @@ impl Search<'_, '_> {
     fn any_of(&mut self, holder: Id, dep: &Dep) {
         let Dep::AnyOf(inner) = dep else { return };
         let satisfied: Vec<&Dep> = inner.iter().filter(|dep| self.is_satisfied_today(holder, dep)).collect();
+        let adjustable = self.scope.adjustable(self.universe, holder);
         let steady = satisfied.iter().any(|dep| {
             let mut atoms = Vec::new();
             dep.atoms(&mut atoms);
-            atoms.iter().all(|atom| !self.scope.open.contains(atom.name()))
+            let conditional = matches!(dep, Dep::Use { flag, .. } if adjustable.contains(flag));
+            let still = |atom: &&Atom| !self.scope.open.contains(atom.name()) && !hangs_on(atom, &adjustable);
+            !conditional && atoms.iter().all(still)
         });
         if steady {
             // what it rests on may be opened later; then the group is looked at again
             self.pending.push((holder, dep.clone()));
             return;
         }
-        let adjustable = self.scope.adjustable(self.universe, holder);
         inner.iter().for_each(|dep| self.need(holder, dep, &adjustable));
     }
 

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::model::{EbuildReport, Report, Summary};
+use crate::phase::sandbox::Tier;
 
 /// One document.
 pub fn document(out: &mut dyn Write, report: &Report) -> io::Result<()> {
@@ -21,11 +22,12 @@ pub fn ebuild_line(out: &mut dyn Write, ebuild: &EbuildReport) -> io::Result<()>
 pub fn summary_line(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     #[derive(Serialize)]
     struct Line<'a> {
+        sandbox: Tier,
         summary: &'a Summary,
         #[serde(skip_serializing_if = "<[String]>::is_empty")]
         remarks: &'a [String],
     }
-    line(out, &Line { summary: &report.summary, remarks: &report.remarks })
+    line(out, &Line { sandbox: report.sandbox, summary: &report.summary, remarks: &report.remarks })
 }
 
 fn line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {

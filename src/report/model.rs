@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::phase::sandbox::Tier;
+
 /// The name of the schema that [`Report`] follows.
 pub const SCHEMA: &str = "ebaudit.audit/1";
 
@@ -13,6 +15,8 @@ pub struct Report {
     pub schema: String,
     pub tool: Tool,
     pub repository: RepositoryInfo,
+    /// What the phases were isolated by.
+    pub sandbox: Tier,
     pub ebuilds: Vec<EbuildReport>,
     /// What of the repository was left out, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

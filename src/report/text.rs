@@ -204,7 +204,8 @@ fn summary(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         plural(s.findings.note, "note"),
         plural(faulty, "faulty ebuild"),
     ));
-    writeln!(out, "{line}")
+    writeln!(out, "{line}")?;
+    writeln!(out, "sandbox: {}", report.sandbox)
 }
 
 fn plural(n: usize, what: &str) -> String {

@@ -57,6 +57,7 @@ fn same(a: &Entry, b: &Entry) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::Most;
     use std::fs;
 
     #[test]
@@ -66,14 +67,14 @@ mod tests {
         for name in ["changed", "kept", "removed"] {
             fs::write(at(name), name).unwrap();
         }
-        let before = Snapshot::take(dir.path(), None, None, 99).unwrap();
+        let before = Snapshot::take(dir.path(), None, None, Most::default()).unwrap();
         fs::write(at("changed"), "other").unwrap();
         fs::remove_file(at("removed")).unwrap();
         fs::write(at("kept.new"), "kept").unwrap();
         fs::rename(at("kept.new"), at("kept")).unwrap();
         fs::create_dir(at("dir")).unwrap();
         fs::write(at("dir/added"), "").unwrap();
-        let after = Snapshot::take(dir.path(), Some(&before), None, 99).unwrap();
+        let after = Snapshot::take(dir.path(), Some(&before), None, Most::default()).unwrap();
         let seen: Vec<_> =
             changes(&before, &after).iter().map(|c| (c.path.to_str().unwrap().to_owned(), c.kind)).collect();
         let want =

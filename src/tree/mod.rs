@@ -3,9 +3,12 @@
 mod change;
 mod diff;
 mod pack;
+mod remove;
 mod snapshot;
+pub mod untrusted;
 
 pub use change::{Change, ChangeKind, changes};
 pub use diff::{DIFF_LIMIT, is_binary, unified};
 pub use pack::{PACK_FILE_LIMIT, Pack, Slot};
-pub use snapshot::{Entry, Kind, Md5, Snapshot, SnapshotError, hex, md5_of_file, unhex};
+pub use remove::remove;
+pub use snapshot::{Entry, Kind, Md5, Most, Snapshot, SnapshotError, hex, md5_of_file, unhex};

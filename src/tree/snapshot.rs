@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use walkdir::{DirEntry, WalkDir};
 
 use super::pack::{PACK_FILE_LIMIT, Pack, Slot};
+use super::untrusted;
 
 pub type Md5 = [u8; 16];
 
@@ -40,8 +41,10 @@ pub enum SnapshotError {
     Walk(#[from] walkdir::Error),
     #[error("can't read {path}: {source}")]
     Read { path: PathBuf, source: io::Error },
-    #[error("the tree has more than {limit} files and folders")]
+    #[error("the tree has more than {limit} files and folders (--max-tree-files)")]
     TooMany { limit: usize },
+    #[error("the tree has more than {limit} folders within folders (--max-depth)")]
+    TooDeep { limit: usize },
     #[error("can't keep the tree's contents: {0}")]
     Pack(io::Error),
 }
@@ -80,6 +83,20 @@ pub struct Snapshot {
     pub entries: BTreeMap<PathBuf, Entry>,
 }
 
+/// How large a tree may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Most {
+    pub entries: usize,
+    /// Folders within folders.
+    pub depth: usize,
+}
+
+impl Default for Most {
+    fn default() -> Most {
+        Most { entries: 4_000_000, depth: 256 }
+    }
+}
+
 impl Snapshot {
     /// Walks `root` and hashes every regular file in parallel.
     ///
@@ -89,7 +106,7 @@ impl Snapshot {
         root: &Path,
         known: Option<&Snapshot>,
         pack: Option<&Pack>,
-        limit: usize,
+        most: Most,
     ) -> Result<Snapshot, SnapshotError> {
         let count = AtomicUsize::new(0);
         // threads take entries from the walk as it goes on, so that hashing begins with the first file
@@ -100,8 +117,11 @@ impl Snapshot {
                 Err(error) if gone(&error) => return None,
                 Err(error) => return Some(Err(error.into())),
             };
-            if count.fetch_add(1, Ordering::Relaxed) >= limit {
-                return Some(Err(SnapshotError::TooMany { limit }));
+            if count.fetch_add(1, Ordering::Relaxed) >= most.entries {
+                return Some(Err(SnapshotError::TooMany { limit: most.entries }));
+            }
+            if item.depth() > most.depth + 1 {
+                return Some(Err(SnapshotError::TooDeep { limit: most.depth }));
             }
             let relative = below(root, item.path());
             let before = known.and_then(|k| k.entries.get(&relative));
@@ -196,7 +216,7 @@ fn look(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>) -> io::Resu
         },
     };
     if item.file_type().is_file() && known.is_none() {
-        let mut file = open(path)?;
+        let mut file = untrusted::open(path)?;
         let meta = file.metadata()?;
         if meta.is_file() {
             let (md5, pack) = hash(&mut file, meta.len(), pack)?;
@@ -217,7 +237,7 @@ fn look(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>) -> io::Resu
                 Kind::File { md5: *md5, pack: *pack }
             }
             _ => {
-                let (md5, pack) = hash(&mut open(path)?, meta.len(), pack)?;
+                let (md5, pack) = hash(&mut untrusted::open(path)?, meta.len(), pack)?;
                 Kind::File { md5, pack }
             }
         }
@@ -225,14 +245,9 @@ fn look(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>) -> io::Resu
     Ok(of(kind, &meta))
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
-    File::options().read(true).custom_flags(flags as i32).open(path)
-}
-
 /// The md5 of a regular file; a link is an error.
 pub fn md5_of_file(path: &Path) -> io::Result<Md5> {
-    let mut file = open(path)?;
+    let mut file = untrusted::open(path)?;
     let size = file.metadata()?.len();
     Ok(hash(&mut file, size, None)?.0)
 }
@@ -285,12 +300,12 @@ mod tests {
         fs::create_dir(root.join("empty")).unwrap();
         fs::write(root.join("a"), "hello\n").unwrap();
         std::os::unix::fs::symlink(root.join("a"), root.join("l")).unwrap();
-        let one = Snapshot::take(root, None, None, 100).unwrap();
+        let one = Snapshot::take(root, None, None, Most::default()).unwrap();
         assert_eq!(one.entries.len(), 3);
         assert_eq!(hex(&one.md5(Path::new("a")).unwrap()), "b1946ac92492d2347c6235b4d2611184");
         let same = one.tree_md5(root);
         fs::remove_dir(root.join("empty")).unwrap();
-        let two = Snapshot::take(root, Some(&one), None, 100).unwrap();
+        let two = Snapshot::take(root, Some(&one), None, Most::default()).unwrap();
         assert_ne!(two.tree_md5(root), same);
     }
 
@@ -299,7 +314,7 @@ mod tests {
         let sum = |dir: &Path| {
             fs::write(dir.join("a"), "x").unwrap();
             std::os::unix::fs::symlink(dir.join("a"), dir.join("l")).unwrap();
-            Snapshot::take(dir, None, None, 9).unwrap().tree_md5(dir)
+            Snapshot::take(dir, None, None, Most::default()).unwrap().tree_md5(dir)
         };
         let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         assert_eq!(sum(a.path()), sum(b.path()));
@@ -311,6 +326,9 @@ mod tests {
         for name in ["a", "b", "c"] {
             fs::write(dir.path().join(name), name).unwrap();
         }
-        assert!(matches!(Snapshot::take(dir.path(), None, None, 2), Err(SnapshotError::TooMany { limit: 2 })));
+        assert!(matches!(
+            Snapshot::take(dir.path(), None, None, Most { entries: 2, depth: 9 }),
+            Err(SnapshotError::TooMany { limit: 2 })
+        ));
     }
 }

@@ -11,7 +11,7 @@ fn explained(words: &[&str], files: &[(&str, &str)]) -> Option<Explained> {
         std::fs::write(path, text).unwrap();
     }
     let pack = Pack::create(dir.path()).unwrap();
-    let before = Snapshot::take(&dir.path().join("tree"), None, Some(&pack), 99).unwrap();
+    let before = Snapshot::take(&dir.path().join("tree"), None, Some(&pack), Default::default()).unwrap();
     let shelf = Shelf::new(&before, None, &pack, &[], &|_| None);
     let (path, content) = files[0];
     let own = Own { path: path.into(), shown: path.to_owned(), content: content.into(), pristine: None };

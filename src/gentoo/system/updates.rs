@@ -27,7 +27,7 @@ pub(super) struct List(HashMap<String, Vec<(usize, Update)>>);
 /// The updates of all repositories.
 #[derive(Debug, Default)]
 pub(super) struct Updates {
-    /// By the name of the repository; only those that have a directory of updates.
+    /// By the name of the repository, the highest priority first; only those that have a directory of updates.
     lists: Vec<(String, List)>,
     main: Option<usize>,
 }
@@ -35,7 +35,7 @@ pub(super) struct Updates {
 impl Updates {
     pub fn read(repositories: &Repositories, problems: &Problems) -> Updates {
         let mut out = Updates::default();
-        for (index, repo) in repositories.all.iter().enumerate() {
+        for (index, repo) in repositories.all.iter().enumerate().rev() {
             let dir = repo.repository.location.join("profiles/updates");
             if !dir.is_dir() {
                 continue;

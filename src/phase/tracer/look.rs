@@ -101,10 +101,26 @@ fn absolute(path: &Path) -> PathBuf {
     }
 }
 
+/// Whether a path, links followed, leads out of the job to where a sandbox may hide what is there.
+fn is_out_of_sight(path: &Path) -> bool {
+    let Some(job) = std::env::var_os("WORKDIR").and_then(|w| Some(Path::new(&w).parent()?.to_owned())) else {
+        return false;
+    };
+    let mut at = absolute(path);
+    for _ in 0..40 {
+        match fs::read_link(&at) {
+            Ok(to) => at = absolute(&at.parent().unwrap_or(Path::new("/")).join(to)),
+            Err(_) => break,
+        }
+    }
+    !at.starts_with(job) && !at.starts_with("/usr")
+}
+
 fn state(path: &Path, trace: &TraceDir) -> State {
     let meta = match fs::metadata(path) {
         Ok(meta) => meta,
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return State::Unreadable,
+        Err(_) if is_out_of_sight(path) => return State::Unreadable,
         Err(_) => return State::Missing,
     };
     let kind = meta.file_type();

@@ -13,6 +13,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
+use super::sandbox::INSIDE;
 use super::trace::{Bytes, Ended, Record, Tool, TraceDir};
 use crate::edit::sed::argv::{Invocation, PieceKind};
 use crate::edit::{patch, perl};
@@ -40,16 +41,27 @@ pub fn started_as() -> Option<Tool> {
     let name = std::env::args_os().next()?;
     let name = Path::new(&name).file_name()?;
     let tool = Tool::ALL.into_iter().find(|t| name == t.name())?;
-    std::env::var_os(env::REAL).map(|_| tool)
+    real(tool).map(|_| tool)
+}
+
+/// The real program. Without our environment (`env -i /usr/bin/sed`) it is where the sandbox has it.
+fn real(tool: Tool) -> Option<PathBuf> {
+    let named = std::env::var_os(env::REAL).map(|dir| PathBuf::from(dir).join(tool.name()));
+    named.or_else(|| Some(Path::new(INSIDE).join("real").join(tool.name())).filter(|path| path.exists()))
+}
+
+fn trace_dir() -> Option<PathBuf> {
+    let named = std::env::var_os(env::TRACE).map(PathBuf::from);
+    named.or_else(|| Some(Path::new(INSIDE).join("trace")).filter(|path| path.exists()))
 }
 
 /// Runs the real tool and records what it did; never returns.
 pub fn main(tool: Tool) -> ! {
     let argv: Vec<OsString> = std::env::args_os().collect();
-    let real = PathBuf::from(std::env::var_os(env::REAL).unwrap_or_default()).join(tool.name());
+    let real = real(tool).unwrap_or_default();
     let mut command = Command::new(&real);
     command.arg0(&argv[0]).args(&argv[1..]);
-    let trace = std::env::var_os(env::TRACE).map(|dir| TraceDir::open(Path::new(&dir)));
+    let trace = trace_dir().map(|dir| TraceDir::open(&dir));
     let Some((trace, plan)) = trace.and_then(|t| Some((t, plan(tool, &argv)?))) else { fail(&real, command.exec()) };
     let watch = look::Watch::begin(&trace, plan, tool);
     let stdin = script::read_ahead(&trace, &watch.plan, &mut command);

@@ -6,21 +6,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::error::shown;
-use super::{Kind, Limits, unpack_as};
+use super::{Kind, Limits, UnpackError, unpack_as};
 
 /// Unpacks each argument into the current directory, the way PMS's `unpack` does; gives the exit status, 0 or 1.
 ///
 /// A name without a slash is one of `DISTDIR`; `./name`, absolute and (from EAPI 6 on) other relative paths stand as they
 /// are. A file that is missing, empty, or no regular file is an error; the first error ends the run. The environment
-/// gives `EB_EAPI` (default 8), `EB_LIMIT_BYTES` (default: [`Limits`]'s own) and `DISTDIR`. Says what it does on
+/// gives `EB_EAPI` (default 8), `EB_LIMITS` (default: [`Limits`]'s own) and `DISTDIR`. Says what it does on
 /// standard output as Portage does, and errors on standard error.
 pub fn applet(args: impl Iterator<Item = OsString>) -> i32 {
     let call = Call {
         eapi: std::env::var("EB_EAPI").unwrap_or_else(|_| "8".into()),
         distdir: std::env::var_os("DISTDIR").unwrap_or_default(),
-        limits: match std::env::var("EB_LIMIT_BYTES").map(|v| v.parse()) {
-            Ok(Ok(max_bytes)) => Limits { max_bytes, ..Limits::default() },
-            Ok(Err(_)) => return complain("EB_LIMIT_BYTES is no number"),
+        limits: match std::env::var("EB_LIMITS").map(|v| v.parse()) {
+            Ok(Ok(limits)) => limits,
+            Ok(Err(_)) => return complain("EB_LIMITS are no numbers"),
             Err(_) => Limits::default(),
         },
     };
@@ -71,7 +71,13 @@ impl Call {
         let to = shown(into.as_os_str().as_bytes());
         let _ = writeln!(out, ">>> Unpacking {name} to {to}");
         // "." rather than the name of the directory, which may have gone by it.
-        let unpacked = unpack_as(kind, &path, arg, Path::new("."), &self.limits).map_err(|error| error.to_string())?;
+        let unpacked = unpack_as(kind, &path, arg, Path::new("."), &self.limits).map_err(|error| {
+            if let (UnpackError::TooLarge { .. }, Some(ctl)) = (&error, std::env::var_os("EB_CTL")) {
+                // the runner tells this apart from other failures
+                let _ = std::fs::write(Path::new(&ctl).join("too-large"), error.to_string());
+            }
+            error.to_string()
+        })?;
         for remark in unpacked.remarks {
             let _ = writeln!(out, "{name}: {remark}");
         }

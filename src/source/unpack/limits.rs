@@ -11,12 +11,42 @@ pub struct Limits {
     pub max_files: u64,
     /// Bytes of a member's name; the kernel takes no path of 4096 bytes or more.
     pub max_path: usize,
+    /// Directories within directories.
+    pub max_depth: usize,
+    /// How many times its own size an archive may unpack to, once that is more than [`RATIO_FROM`].
+    pub max_ratio: u64,
 }
+
+/// Bytes; what unpacks to less is no bomb, however small it is packed.
+pub const RATIO_FROM: u64 = 1 << 30;
 
 impl Default for Limits {
     /// 20 GiB in 4 million files: more than any source known, less than what hurts a disk.
     fn default() -> Self {
-        Limits { max_bytes: 20 << 30, max_files: 4_000_000, max_path: 4095 }
+        Limits { max_bytes: 20 << 30, max_files: 4_000_000, max_path: 4095, max_depth: 256, max_ratio: 1000 }
+    }
+}
+
+/// The numbers, as a variable of the environment hands them to the applet.
+impl std::fmt::Display for Limits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} {} {} {}", self.max_bytes, self.max_files, self.max_path, self.max_depth, self.max_ratio)
+    }
+}
+
+impl std::str::FromStr for Limits {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Limits, Self::Err> {
+        let mut words = text.split(' ');
+        let mut next = || words.next().unwrap_or_default();
+        Ok(Limits {
+            max_bytes: next().parse()?,
+            max_files: next().parse()?,
+            max_path: next().parse()?,
+            max_depth: next().parse()?,
+            max_ratio: next().parse()?,
+        })
     }
 }
 
@@ -24,14 +54,16 @@ impl Default for Limits {
 #[derive(Debug)]
 pub(super) struct Budget {
     limits: Limits,
+    /// Bytes of the archive.
+    packed: u64,
     bytes: u64,
     files: u64,
     idle: u64,
 }
 
 impl Budget {
-    pub(super) fn new(limits: &Limits) -> Self {
-        Budget { limits: *limits, bytes: 0, files: 0, idle: 0 }
+    pub(super) fn new(limits: &Limits, packed: u64) -> Self {
+        Budget { limits: *limits, packed, bytes: 0, files: 0, idle: 0 }
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -44,7 +76,14 @@ impl Budget {
 
     /// Would so many bytes more still fit? Asked of a size that a header gives, before anything is written.
     pub(super) fn room_for(&self, bytes: u64) -> Outcome<()> {
-        match self.bytes.checked_add(bytes) {
+        let sum = self.bytes.checked_add(bytes);
+        if sum.is_some_and(|sum| sum > RATIO_FROM && sum / self.packed.max(1) > self.limits.max_ratio) {
+            return Err(Fault::too_large(format!(
+                "unpacks to more than {} times its size (--max-ratio)",
+                self.limits.max_ratio
+            )));
+        }
+        match sum {
             Some(sum) if sum <= self.limits.max_bytes => Ok(()),
             _ => Err(Fault::too_large(format!(
                 "unpacks to more than {} bytes (--max-unpacked-size)",
@@ -71,7 +110,7 @@ impl Budget {
     pub(super) fn one_file(&mut self) -> Outcome<()> {
         if self.files >= self.limits.max_files {
             return Err(Fault::too_large(format!(
-                "holds more than {} files; --max-unpacked-size bounds what an archive may hold",
+                "holds more than {} files (--max-tree-files)",
                 self.limits.max_files
             )));
         }
@@ -79,10 +118,21 @@ impl Budget {
         Ok(())
     }
 
+    /// A member in so many directories.
+    pub(super) fn depth(&self, depth: usize) -> Outcome<()> {
+        if depth > self.limits.max_depth {
+            return Err(Fault::too_large(format!(
+                "a file in {depth} directories, more than {} (--max-depth)",
+                self.limits.max_depth
+            )));
+        }
+        Ok(())
+    }
+
     pub(super) fn path(&self, bytes: usize) -> Outcome<()> {
         if bytes > self.limits.max_path {
             return Err(Fault::too_large(format!(
-                "a name of {bytes} bytes, longer than {}; no --max-unpacked-size raises this",
+                "a name of {bytes} bytes, longer than {} (--max-path)",
                 self.limits.max_path
             )));
         }

@@ -87,7 +87,7 @@ fn run(kind: Kind, archive: &Path, name: &OsStr, into: &Path, limits: &Limits) -
         return Err(Fault::failed("cannot be unpacked, the file is empty"));
     }
     let file = File::open(archive)?;
-    let mut tree = Tree::open(into, limits)?;
+    let mut tree = Tree::open(into, limits, meta.len())?;
     let bytes = name.as_bytes();
     match kind {
         Kind::Tar => tar::unpack(file, bytes, &mut tree, &remarks)?,

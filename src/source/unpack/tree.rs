@@ -44,11 +44,11 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    pub(super) fn open(into: &Path, limits: &Limits) -> Outcome<Self> {
+    pub(super) fn open(into: &Path, limits: &Limits, packed: u64) -> Outcome<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(into, flags, Mode::empty())
             .map_err(|e| Fault::failed(format!("{}: {}", into.display(), text(e))))?;
-        Ok(Tree { dirs: Dirs::new(root), budget: Budget::new(limits), dir_times: Vec::new() })
+        Ok(Tree { dirs: Dirs::new(root), budget: Budget::new(limits, packed), dir_times: Vec::new() })
     }
 
     pub(super) fn budget(&mut self) -> &mut Budget {
@@ -165,6 +165,7 @@ impl Tree {
             return Err(Fault::failed("a name that stands for the directory itself"));
         }
         self.budget.one_file()?;
+        self.budget.depth(at.bytes().iter().filter(|b| **b == b'/').count())?;
         let (dir, name) = at.split();
         self.dirs.open(dir, &mut self.budget)?;
         // Lent again, shared: `make` needs both the directory and what surrounds it.

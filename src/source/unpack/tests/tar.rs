@@ -191,13 +191,13 @@ fn a_size_in_a_pax_header_counts() {
 
 #[test]
 fn bounds_are_kept() {
-    let limits = |max_bytes, max_files, max_path| Limits { max_bytes, max_files, max_path };
+    let limits = |max_bytes, max_files, max_path| Limits { max_bytes, max_files, max_path, ..Limits::default() };
     let big = TarMaker::default().file("a", &"x".repeat(2000)).file("b", "y").end();
     for limits in [limits(1999, 10, 100), limits(2000, 10, 100), limits(10_000, 1, 100)] {
         let place = Place::new();
         let error = place.unpack_within("a.tar", &big, &limits).unwrap_err();
         assert!(matches!(error, UnpackError::TooLarge { .. }), "{error:?}");
-        assert!(error.to_string().contains("--max-unpacked-size"), "{error}");
+        assert!(error.to_string().contains("(--max-"), "{error}");
     }
     let place = Place::new();
     place.unpack_within("a.tar", &big, &limits(2001, 2, 1)).unwrap();

@@ -1,0 +1,121 @@
+//! Which tier a run has: found by trying, since what a kernel, a container or a security module allows can't be read anywhere.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::spec::{Message, Paths, Spec, Word, spawn};
+use super::toolchain::{toolchain, without};
+use super::{Limits, Tier};
+use crate::phase::job::{RunDir, find_program};
+
+/// What the command line wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The strongest that can be had.
+    #[default]
+    Auto,
+    Only(Tier),
+}
+
+/// Why there is no sandbox.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no sandbox can be made here ({reasons}); --sandbox=landlock asks for the weaker one alone, --no-sandbox runs the \
+     ebuilds with all your rights"
+)]
+pub struct NoSandbox {
+    reasons: String,
+}
+
+/// The sandbox of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Sandbox {
+    tier: Tier,
+    tools: Vec<PathBuf>,
+    /// What no job sees: the caller's home.
+    hidden: Vec<PathBuf>,
+}
+
+impl Sandbox {
+    /// Tries the tiers that `choice` leaves, the strongest first.
+    pub fn choose(choice: Choice, run: &RunDir) -> Result<Sandbox, NoSandbox> {
+        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|h| h.is_absolute());
+        let path: Vec<PathBuf> =
+            std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default();
+        let mut hidden: Vec<PathBuf> =
+            home.iter().filter_map(|h| std::fs::canonicalize(h).ok()).chain(home.clone()).collect();
+        hidden.retain(|h| h.parent().is_some());
+        let sandbox = |tier| Sandbox { tier, tools: toolchain(&path, home.as_deref()), hidden: hidden.clone() };
+        let tiers = match choice {
+            Choice::Auto => vec![Tier::Namespaces, Tier::Landlock],
+            Choice::Only(tier) => vec![tier],
+        };
+        let mut reasons = Vec::new();
+        for tier in tiers {
+            let sandbox = sandbox(tier);
+            match sandbox.attempt(run) {
+                Ok(()) => return Ok(sandbox),
+                Err(reason) => reasons.push(format!("{tier}: {reason}")),
+            }
+        }
+        Err(NoSandbox { reasons: reasons.join("; ") })
+    }
+
+    pub fn tier(&self) -> Tier {
+        self.tier
+    }
+
+    /// Builds the walls and does nothing within.
+    fn attempt(&self, run: &RunDir) -> Result<(), String> {
+        let dir = run.path().join("attempt");
+        std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
+        let spec = Spec { write: Paths::from_iter([&dir]), cwd: Word(dir.into()), ..self.spec(run, &[], Vec::new()) };
+        let mut process = spawn(Command::new(run.program()), &spec).map_err(|e| e.to_string())?;
+        process.give_up_after(Duration::from_secs(20));
+        let words = process.last_words();
+        drop(process);
+        match words.last() {
+            Some(Message::Exit(0)) => Ok(()),
+            Some(Message::Failed(reason)) => Err(reason.clone()),
+            other => Err(format!("it did not come up ({other:?})")),
+        }
+    }
+
+    /// What a job of `run` is told, but for its own folders. `repositories` are shown without their hidden files, which
+    /// hold a checkout's credentials; `files` are shown as they are.
+    pub fn spec(&self, run: &RunDir, repositories: &[PathBuf], files: Vec<PathBuf>) -> Spec {
+        let mut hidden = self.hidden.clone();
+        for repository in repositories {
+            let items = std::fs::read_dir(repository).into_iter().flatten().flatten();
+            hidden.extend(items.filter(|i| i.file_name().as_encoded_bytes().starts_with(b".")).map(|i| i.path()));
+        }
+        let own = [run.prelude(), run.bin(), run.real(), run.program().to_owned()];
+        let trees: Vec<PathBuf> = self.tools.iter().chain(repositories).chain(&own).cloned().chain(files).collect();
+        let sed = find_program("sed").filter(|sed| sed.file_name().is_some_and(|name| name == "sed"));
+        let mut spec = Spec {
+            tier: self.tier,
+            parent: rustix::process::getpid().as_raw_pid(),
+            root: Word(run.root().into()),
+            program: Word(run.program().into()),
+            real: Word(run.real().into()),
+            limits: Limits::default(),
+            cover: sed.into_iter().collect(),
+            ..Spec::default()
+        };
+        if self.tier == Tier::Namespaces {
+            (spec.read, spec.hide) = (trees.into_iter().collect(), hidden.into_iter().collect());
+        } else {
+            spec.read = without(&trees, &hidden).into_iter().collect();
+        }
+        spec
+    }
+
+    /// Where the real programs of traced tools are within the walls.
+    pub fn real(&self, run: &RunDir) -> PathBuf {
+        match self.tier {
+            Tier::Namespaces => Path::new(super::INSIDE).join("real"),
+            _ => run.real(),
+        }
+    }
+}

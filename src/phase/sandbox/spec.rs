@@ -1,0 +1,194 @@
+//! What the sandbox's process is told, and what it tells back: lines of JSON over a socket that is its standard input.
+
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{APPLET, Limits, Tier};
+use crate::escape::{escape, unescape};
+
+/// Words and paths that need not be UTF-8.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Word(pub OsString);
+
+impl Serialize for Word {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&escape(self.0.as_bytes()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Word {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Word, D::Error> {
+        Ok(Word(OsString::from_vec(unescape(&String::deserialize(deserializer)?))))
+    }
+}
+
+/// A list of paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Paths(Vec<Word>);
+
+impl Paths {
+    pub fn iter(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(|word| Path::new(&word.0))
+    }
+
+    pub fn push(&mut self, path: impl Into<PathBuf>) {
+        self.0.push(Word(path.into().into_os_string()));
+    }
+}
+
+impl<P: Into<PathBuf>> FromIterator<P> for Paths {
+    fn from_iter<I: IntoIterator<Item = P>>(paths: I) -> Paths {
+        let mut list = Paths::default();
+        paths.into_iter().for_each(|path| list.push(path));
+        list
+    }
+}
+
+/// One run within the walls.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Spec {
+    pub tier: Tier,
+    /// The process that asks; without it there is nothing to do.
+    pub parent: i32,
+    /// An empty folder, which becomes the root of the namespace.
+    pub root: Word,
+    /// Trees and files that may be read.
+    pub read: Paths,
+    /// Folders that may be written.
+    pub write: Paths,
+    /// What stays out of sight although it lies in a tree that may be read.
+    pub hide: Paths,
+    /// Programs that the tracer takes the place of, where the tier can do that.
+    pub cover: Paths,
+    /// This program's own file.
+    pub program: Word,
+    /// A folder with links to the tools' real programs.
+    pub real: Word,
+    /// The folder of the trace.
+    pub trace: Word,
+    pub limits: Limits,
+    /// The current directory, one of `write` or below.
+    pub cwd: Word,
+    /// The program and its arguments; none to try the walls only.
+    pub command: Vec<Word>,
+}
+
+/// A bound of the whole job that was passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overrun {
+    Cpu,
+    Processes,
+    Memory,
+    TreeFiles,
+    TreeBytes,
+}
+
+/// What the sandbox has to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// The walls could not be built; the command did not run.
+    Failed(String),
+    /// A bound was passed; everything was ended.
+    Over(Overrun),
+    /// The command ended with this status.
+    Exit(i32),
+    /// The command was ended by this signal.
+    Signal(i32),
+}
+
+/// A running sandbox.
+#[derive(Debug)]
+pub struct Process {
+    pub child: Child,
+    control: BufReader<UnixStream>,
+}
+
+/// Starts the sandbox by `command`, whose program, words and streams but standard input are set here or by the caller.
+pub fn spawn(mut command: Command, spec: &Spec) -> io::Result<Process> {
+    let (ours, theirs) = UnixStream::pair()?;
+    command.arg0(APPLET).stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)));
+    let child = command.spawn()?;
+    drop(command);
+    let mut line = serde_json::to_vec(spec)?;
+    line.push(b'\n');
+    let mut process = Process { child, control: BufReader::new(ours) };
+    if let Err(error) = process.control.get_mut().write_all(&line) {
+        process.kill();
+        return Err(error);
+    }
+    Ok(process)
+}
+
+impl Process {
+    /// Asks the sandbox to end everything within it and itself, waits for that, and gives what it said.
+    pub fn end(&mut self) -> Vec<Message> {
+        self.stop();
+        // it needs milliseconds; a machine that is stuck must not hold us for ever
+        self.give_up_after(std::time::Duration::from_secs(60));
+        let words = self.last_words();
+        self.kill();
+        words
+    }
+
+    /// Bounds the wait for its [`last_words`](Process::last_words).
+    pub fn give_up_after(&self, time: std::time::Duration) {
+        let _ = self.control.get_ref().set_read_timeout(Some(time));
+    }
+
+    fn stop(&self) {
+        let _ = self.control.get_ref().shutdown(std::net::Shutdown::Write);
+    }
+
+    fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// What it said, once it is over.
+    pub fn last_words(&mut self) -> Vec<Message> {
+        let mut words = Vec::new();
+        let mut line = String::new();
+        while matches!(self.control.read_line(&mut line), Ok(1..)) {
+            words.extend(serde_json::from_str::<Message>(&line));
+            line.clear();
+        }
+        words
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            self.end();
+        }
+    }
+}
+
+/// The sandbox's own end of the socket.
+#[derive(Debug)]
+pub struct Control(pub UnixStream);
+
+impl Control {
+    pub fn read_spec(&self) -> io::Result<Spec> {
+        let mut line = Vec::new();
+        BufReader::new(&self.0).read_until(b'\n', &mut line)?;
+        Ok(serde_json::from_slice(&line)?)
+    }
+
+    pub fn say(&self, message: &Message) {
+        let Ok(mut line) = serde_json::to_vec(message) else { return };
+        line.push(b'\n');
+        // whoever asked may be gone; then nobody wants to know
+        let _ = (&self.0).write_all(&line);
+    }
+}

@@ -1,0 +1,188 @@
+//! `ebaudit plan` as users type it, on the system that comes with the overlay and on broken ones.
+//!
+//! `UPDATE_REPORTS=1 cargo test --test plan` writes the kept reports anew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const GOAL: &str = "=dev-util/hip-10.0.0";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn plan(system: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ebaudit"))
+        .arg("plan")
+        .args(words)
+        .arg("--root")
+        .arg(system)
+        .current_dir(root())
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .output()
+        .unwrap()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn ours() -> PathBuf {
+    root().join("overlay/system")
+}
+
+/// A system that can be broken: the overlay's records and configuration, its repositories where they are.
+fn copy() -> (TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let done = Command::new("cp").arg("-a").arg(ours()).arg(dir.path()).status().unwrap();
+    assert!(done.success());
+    let system = dir.path().join("system");
+    let link = system.join("var/db/repos/ebaudit-rocm");
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(root().join("overlay"), link).unwrap();
+    (dir, system)
+}
+
+fn same_as(name: &str, now: &str) {
+    let path = root().join("reports").join(name);
+    if std::env::var_os("UPDATE_REPORTS").is_some() {
+        fs::write(&path, now).unwrap();
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == now, "{} is not what the plan says now; UPDATE_REPORTS=1 writes it anew", path.display());
+}
+
+#[test]
+fn the_plan_is_the_kept_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let picture = dir.path().join("plan.svg");
+    let output = plan(&ours(), &[GOAL, "--graph", picture.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    assert_eq!(errors(&output), "");
+    same_as("plan-hip-10.0.0.txt", &text(&output));
+    same_as("plan-hip-10.0.0.svg", &fs::read_to_string(picture).unwrap());
+    same_as("plan-hip-10.0.0.json", &text(&plan(&ours(), &[GOAL, "--format", "json"])));
+}
+
+#[test]
+fn the_system_is_what_its_script_makes() {
+    let dir = tempfile::tempdir().unwrap();
+    let to = dir.path().join("overlay");
+    fs::create_dir(&to).unwrap();
+    for part in ["make-system", "profiles", "dev-build", "dev-libs", "dev-util", "sci-libs"] {
+        let from = root().join("overlay").join(part);
+        assert!(Command::new("cp").arg("-a").arg(from).arg(&to).status().unwrap().success());
+    }
+    assert!(Command::new(to.join("make-system")).status().unwrap().success());
+    let diff =
+        Command::new("diff").args(["-r", "--no-dereference"]).arg(ours()).arg(to.join("system")).output().unwrap();
+    assert!(diff.status.success(), "{}", text(&diff));
+}
+
+#[test]
+fn what_could_move_and_what_is_bound() {
+    let list = text(&plan(&ours(), &["--list"]));
+    assert!(list.contains("dev-util/hip:0") && list.contains("sub-slot 7.2 -> 10.0; family of 17, 3 bound"), "{list}");
+    let check = plan(&ours(), &["--check"]);
+    assert_eq!((check.status.code(), text(&check).lines().count()), (Some(0), 1));
+    let (_dir, system) = copy();
+    let record = system.join("var/db/pkg/dev-util/hip-7.2.4/SLOT");
+    fs::write(record, "0/9\n").unwrap();
+    let check = plan(&system, &["--check", "--format", "json"]);
+    let found: Value = serde_json::from_str(&text(&check)).unwrap();
+    assert_eq!(check.status.code(), Some(1));
+    assert_eq!(found["broken"][0]["package"], "media-gfx/blender-5.0.1");
+}
+
+#[test]
+fn the_package_that_must_stay_is_named() {
+    let output = plan(&ours(), &[GOAL, "--keep", "sci-libs/rocWMMA", "--format", "json"]);
+    let answer: Value = serde_json::from_str(&text(&output)).unwrap();
+    assert_eq!((output.status.code(), answer["status"].as_str()), (Some(1), Some("impossible")));
+    let blockers: Vec<&str> =
+        answer["blockers"].as_array().unwrap().iter().map(|one| one["package"].as_str().unwrap()).collect();
+    assert_eq!(blockers, ["sci-libs/rocWMMA"]);
+}
+
+#[test]
+fn configuration_is_written_to_drop_in() {
+    let (dir, system) = copy();
+    fs::write(system.join("etc/portage/package.mask"), "").unwrap();
+    let masks = system.join("var/db/repos/guru/profiles/package.mask");
+    fs::write(masks, "# Old and unloved\nsci-ml/ollama\n").unwrap();
+    let to = dir.path().join("drop");
+    let output = plan(&system, &[GOAL, "--write", to.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    let written = fs::read_to_string(to.join("package.unmask/ebaudit-plan")).unwrap();
+    assert!(written.ends_with("\n=sci-ml/ollama-0.21.0\n") && written.contains("Old and unloved"), "{written}");
+}
+
+#[test]
+fn words_that_are_no_goal() {
+    for (words, said) in [
+        (&["dev-util/hipp"][..], "there is dev-util/hip"),
+        (&["hip"], "dev-util/hip"),
+        (&["=dev-util/hip"], "operator"),
+        (&["dev-util/hip[opencl]"], "package.use"),
+        (&["!dev-util/hip"], "blocker"),
+        (&["dev-util/hip@"], "sub-slot"),
+        (&[], "GOAL"),
+        (&["--list", "dev-util/hip"], "--list"),
+        (&[GOAL, "--graph", "plan.png"], ".svg, .dot or .html"),
+        (&[GOAL, "--verify", "--portage", "/nowhere"], "/nowhere"),
+        (&[GOAL, "--keep", "dev-util/nothing"], "dev-util/nothing"),
+    ] {
+        let output = plan(&ours(), words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(errors(&output).contains(said), "{words:?}: {}", errors(&output));
+    }
+}
+
+#[test]
+fn nothing_to_do_and_no_such_version() {
+    let output = plan(&ours(), &["=dev-util/hip-7.2.4"]);
+    assert!(output.status.success() && text(&output).contains("nothing to do"));
+    let output = plan(&ours(), &["=dev-util/hip-11"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output).contains("10.0.0, 7.2.4, 7.1.0"), "{}", text(&output));
+}
+
+#[test]
+fn broken_files_are_told_and_passed_over() {
+    let (_dir, system) = copy();
+    let records = system.join("var/db/pkg");
+    // half a record, one with a dependency that can't be read, an unreadable line of configuration, a lost repository
+    for field in fs::read_dir(records.join("x11-libs/libdrm-2.4.125")).unwrap() {
+        fs::remove_file(field.unwrap().path()).unwrap();
+    }
+    fs::write(records.join("dev-python/numpy-2.4.0/RDEPEND"), "|| ( dev-libs/x\n").unwrap();
+    fs::write(system.join("etc/portage/package.use/broken"), "=dev-util/hip x\n").unwrap();
+    let conf = system.join("etc/portage/repos.conf");
+    let lost = "\n[lost]\nlocation = /var/db/repos/lost\n";
+    fs::write(&conf, fs::read_to_string(&conf).unwrap() + lost).unwrap();
+    let output = plan(&system, &[GOAL, "--format", "json"]);
+    let said = errors(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for part in ["x11-libs/libdrm-2.4.125", "dev-python/numpy-2.4.0", "package.use/broken:1", "[lost]"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let answer: Value = serde_json::from_str(&text(&output)).unwrap();
+    assert_eq!(answer["size"]["merges"], 19);
+}
+
+#[test]
+fn no_system_says_what_is_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = plan(dir.path(), &[GOAL]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("repos.conf"), "{}", errors(&output));
+}
