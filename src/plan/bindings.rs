@@ -80,7 +80,7 @@ pub fn movable(source: &dyn Source) -> Vec<Movable> {
         if newest.subslot == own.subslot || newest.cpv.version < own.cpv.version {
             continue;
         }
-        let family = family_of(&universe, &[name.clone()], &|_| true);
+        let family = family_of(&universe, std::slice::from_ref(&name), &|_| true);
         let consumers: BTreeSet<_> = family
             .iter()
             .flat_map(|member| {

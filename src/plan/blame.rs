@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::gentoo::atom::VersionTest;
 use crate::gentoo::dependency::{Atom, Dep};
 
 use super::answer::BlockerKind;
@@ -176,7 +175,7 @@ impl Court<'_, '_> {
             }
         }
         for name in self.terms.keep.iter().filter(|name| !self.is_out(name)) {
-            for &id in self.universe.installed(name).iter().filter(|&&id| self.dead.contains_key(&id)) {
+            if let Some(&id) = self.universe.installed(name).iter().find(|&&id| self.dead.contains_key(&id)) {
                 return Some(self.blame(&[id], name, 0));
             }
         }
@@ -255,7 +254,8 @@ impl Court<'_, '_> {
             let death = if instance.installed && kind.is_for_building() {
                 let mut atoms = Vec::new();
                 dep.atoms(&mut atoms);
-                let bound = atoms.into_iter().filter(|atom| atom.is_built()).map(|atom| Dep::Atom(atom.clone()));
+                let bound =
+                    atoms.into_iter().filter(|atom| atom.is_built()).map(|atom| Dep::Atom(Box::new(atom.clone())));
                 let mut held = bound.filter(|dep| satisfied_today(universe, id, dep));
                 held.find_map(|dep| self.fails(id, kind, &dep))
             } else if !instance.installed || satisfied_today(universe, id, dep) {
@@ -287,7 +287,7 @@ impl Court<'_, '_> {
                         lifts: Vec::new(),
                     }),
                 };
-                Some(Death { cause, want: Some((kind, atom.clone())) })
+                Some(Death { cause, want: Some((kind, (**atom).clone())) })
             }
             Dep::Atom(atom) => self.misses(id, kind, atom),
             Dep::All(inner) => inner.iter().find_map(|dep| self.fails(id, kind, dep)),
@@ -485,7 +485,7 @@ impl Court<'_, '_> {
         let record = deaths.iter().find(|(id, _)| universe.instances[*id].installed);
         // what the installed version says is nearest to the reader, but a binding alone does not hold it
         let telling = record.filter(|(_, death)| {
-            let held = |(_, atom): &(Kind, Atom)| !atom.is_built() || !matches!(atom.version_test(), VersionTest::Any);
+            let held = |(_, atom): &(Kind, Atom)| !atom.is_built() || self.is_bound_by_version(atom);
             offered.is_some() && death.want.as_ref().is_some_and(held)
         });
         let offered = telling.or(offered);
@@ -501,6 +501,14 @@ impl Court<'_, '_> {
                 lifts: Vec::new(),
             },
         }
+    }
+
+    /// Whether the version that an atom asks for, and not its binding alone, leaves nothing that could be.
+    fn is_bound_by_version(&self, atom: &Atom) -> bool {
+        let universe = self.universe;
+        let all = universe.installed(atom.name()).iter().chain(universe.offered(atom.name()));
+        let fits = |id: &Id| self.is_alive(*id) && atom.version_test().matches(&universe.instances[*id].cpv.version);
+        !all.copied().any(|id| fits(&id))
     }
 
     /// The fault of a package that holds what the goal replaces.

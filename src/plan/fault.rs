@@ -49,7 +49,7 @@ pub fn own_fault(
         _ if atom.is_blocker() => BlockerKind::HardBlock,
         _ if !atom.use_deps.is_empty() && is_there(&atom) => BlockerKind::Use,
         Less(_) | LessOrEqual(_) | StartsWith(_) => BlockerKind::UpperBound,
-        Greater(_) | GreaterOrEqual(_) if atom.subslot().is_none() => BlockerKind::LowerBound,
+        Greater(_) | GreaterOrEqual(_) if atom.subslot().is_none() || atom.is_built() => BlockerKind::LowerBound,
         _ => BlockerKind::Pinned,
     };
     let because = match what {

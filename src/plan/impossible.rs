@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::answer::{Blocker, BlockerKind};
+use crate::gentoo::dependency::{Atom, Blocker};
+
+use super::answer::{self, BlockerKind};
 use super::blame;
 use super::fault::{Fault, own_fault};
 use super::goal::Goal;
@@ -25,7 +27,7 @@ pub fn reasons(
     goals: &[Goal],
     family: &BTreeSet<Rc<str>>,
     terms: &Terms,
-) -> Vec<Blocker> {
+) -> Vec<answer::Blocker> {
     let mut faults: Vec<Fault> = Vec::new();
     let mut with = terms.clone();
     // each fault is taken for mended, and the next one is looked for
@@ -72,9 +74,15 @@ fn of_a_cycle(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], with: &Ter
         with.cycles.iter().find(|cycle| cycle.iter().any(|id| !with.gone.contains(&*universe.instances[*id].name)))?;
     let culprit = cycle.iter().find(|id| !is_goal(id)).or(cycle.first())?;
     let names: Vec<String> = cycle.iter().map(|&id| universe.instances[id].cpv()).collect();
+    let strong = cycle.iter().flat_map(|&id| universe.instances[id].dependencies()).any(|(_, dep)| {
+        let mut atoms = Vec::new();
+        dep.atoms(&mut atoms);
+        let hit = |atom: &Atom| cycle.iter().any(|&id| atom.name() == &*universe.instances[id].name);
+        atoms.into_iter().any(|atom| atom.blocker == Blocker::Strong && hit(atom))
+    });
     Some(Fault {
         name: universe.instances[*culprit].name.clone(),
-        kind: BlockerKind::NoVersion,
+        kind: if strong { BlockerKind::HardBlock } else { BlockerKind::NoVersion },
         needs: None,
         because: format!(
             "{} each need another of them to be built first, and no other version does without",
@@ -165,7 +173,7 @@ fn explain(
         .iter()
         .find_map(|&id| {
             let broken = state.broken(universe, id).into_iter().next()?;
-            let there = |atom: &crate::gentoo::dependency::Atom| {
+            let there = |atom: &Atom| {
                 let present = state.present(universe, atom.name());
                 present.iter().any(|&id| atom.matches(universe.instances[id].package()))
             };

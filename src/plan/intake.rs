@@ -71,8 +71,23 @@ impl Source for System {
 fn record(installed: &system::Installed) -> Instance {
     let texts = &installed.dependencies;
     let on = |flag: &str| installed.use_flags.contains(flag);
-    // a part that can't be read binds nothing; System says so among its problems
-    let read = |text: &str| Dep::evaluate(Dep::parse_in_record(text).unwrap_or_default(), &on);
+    let mut invalid = None;
+    // what can't be read binds nothing, and the plan says so
+    let mut read = |variable: &str, text: &str| {
+        let deps = Dep::parse_in_record(text).unwrap_or_else(|error| {
+            invalid
+                .get_or_insert_with(|| format!("{variable} of its record can't be read and is passed over: {error}"));
+            Vec::new()
+        });
+        Dep::evaluate(deps, &on)
+    };
+    let deps = [
+        read("DEPEND", &texts.depend),
+        read("BDEPEND", &texts.bdepend),
+        read("RDEPEND", &texts.rdepend),
+        read("PDEPEND", &texts.pdepend),
+        read("IDEPEND", &texts.idepend),
+    ];
     Instance {
         name: Rc::from(installed.cpv.cp()),
         cpv: installed.cpv.clone(),
@@ -83,10 +98,10 @@ fn record(installed: &system::Installed) -> Instance {
         installed: true,
         provided: false,
         flags: Flags { iuse: installed.iuse.clone(), enabled: installed.use_flags.clone(), ..Flags::default() },
-        deps: [&texts.depend, &texts.bdepend, &texts.rdepend, &texts.pdepend, &texts.idepend].map(|text| read(text)),
+        deps,
         required_use: DepString::default(),
         obstacles: Vec::new(),
-        invalid: None,
+        invalid,
     }
 }
 

@@ -9,6 +9,7 @@ mod around;
 mod assemble;
 mod bindings;
 mod blame;
+mod circle;
 mod family;
 mod fault;
 pub mod gates;
@@ -67,7 +68,7 @@ pub fn plan(source: &dyn Source, goals: &[String], options: &Options) -> Result<
     let mut universe = Universe::new(source);
     let goals = goals.iter().map(|text| Goal::read(text, &mut universe)).collect::<Result<Vec<_>, _>>()?;
     for (option, packages) in [("without", &options.without), ("keep", &options.keep)] {
-        for name in packages.iter().filter(|name| universe.installed(name).is_empty()) {
+        if let Some(name) = packages.iter().find(|name| universe.installed(name).is_empty()) {
             let installed = universe.all_installed().map(|id| universe.instances[id].name.to_string()).collect();
             let near = near::Near(near::nearest(name, installed));
             return Err(GoalError::NotInstalled(option, name.clone(), near.to_string()));
@@ -80,6 +81,11 @@ pub fn plan(source: &dyn Source, goals: &[String], options: &Options) -> Result<
         ..Terms::default()
     };
     let mut answer = empty(&goals);
+    answer.warnings = universe
+        .all_installed()
+        .map(|id| &universe.instances[id])
+        .filter_map(|record| Some(Remark { package: record.cpv(), because: record.invalid.clone()? }))
+        .collect();
     // bindings that are broken today are mended where that can be; and what only an absence would break is looked at only
     // if there is no way without
     let mut terms = terms;
@@ -119,7 +125,7 @@ fn best(
         let solution = optimum::solve(&mut Problem::new(universe, scope, goals, terms), family)?;
         let before = State::before(universe, &solution);
         let state = State::after(universe, &scope.open, &solution);
-        let circle = order::circle(universe, &state, &solution);
+        let circle = circle::circle(universe, &state, &solution);
         State::undo(universe, before);
         match circle {
             Some(circle) => terms.cycles.push(circle),

@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::gentoo::dependency::{Atom, Blocker, Dep, SlotOperator};
+use crate::gentoo::dependency::{Atom, Dep};
 
-use super::optimum::{Fate, Solution};
-use super::state::{State, active};
 use super::universe::{Id, Kind, Universe};
 
 /// Groups of merges, each of which needs only the ones before it. Packages that need each other to run share a stage
@@ -58,93 +56,6 @@ pub fn stages(universe: &Universe<'_>, merged: &[Id]) -> Vec<Vec<Id>> {
     stages
 }
 
-/// Ebuilds of which each has to be merged before another one of them: emerge can't break such a circle and refuses. So it
-/// does where nothing that is installed before helps: for what building needs, for a binding of what running needs to a
-/// slot or sub-slot that is not there yet, and for a strong blocker of a version that another merge replaces.
-pub fn circle(universe: &Universe<'_>, state: &State, solution: &Solution) -> Option<Vec<Id>> {
-    let merged: Vec<Id> = solution.merged().collect();
-    let over: BTreeMap<Id, Id> = solution
-        .fates
-        .iter()
-        .filter_map(|fate| match fate {
-            Fate::Merged { id, over: Some(over), .. } => Some((*over, *id)),
-            _ => None,
-        })
-        .collect();
-    let mut edges: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
-    for &id in &merged {
-        let mut first = BTreeSet::new();
-        for (kind, dep) in universe.instances[id].dependencies() {
-            firstly(universe, state, id, kind, dep, &merged, &mut first);
-            let mut atoms = Vec::new();
-            active(universe, id, dep, &mut atoms);
-            for atom in atoms.into_iter().filter(|atom| atom.blocker == Blocker::Strong) {
-                let replaced = over.iter().filter(|(old, _)| atom.matches(universe.instances[**old].package()));
-                first.extend(replaced.map(|(_, new)| *new));
-            }
-        }
-        first.remove(&id);
-        edges.insert(id, first);
-    }
-    components(&merged, &edges).into_iter().find(|component| component.len() > 1)
-}
-
-/// The merges without which `holder` can't begin.
-fn firstly(
-    universe: &Universe<'_>,
-    state: &State,
-    holder: Id,
-    kind: Kind,
-    dep: &Dep,
-    merged: &[Id],
-    into: &mut BTreeSet<Id>,
-) {
-    match dep {
-        Dep::Atom(atom) if atom.is_blocker() => {}
-        Dep::Atom(atom) => {
-            let bound = atom.slot_operator == SlotOperator::Equal;
-            if !kind.is_for_building() && !(kind == Kind::Rdepend && bound) {
-                return;
-            }
-            let chosen = state.satisfiers(universe, holder, atom);
-            let same = |old: Id| {
-                let old = &universe.instances[old];
-                chosen.iter().any(|&new| {
-                    let new = &universe.instances[new];
-                    old.slot == new.slot && old.subslot == new.subslot
-                })
-            };
-            let today = State::today().satisfiers(universe, holder, atom);
-            if !today.into_iter().any(|old| !bound || same(old)) {
-                into.extend(chosen.into_iter().filter(|id| merged.contains(id)));
-            }
-        }
-        Dep::All(inner) => {
-            inner.iter().for_each(|dep| firstly(universe, state, holder, kind, dep, merged, into));
-        }
-        Dep::AnyOf(inner) => {
-            // one way without a wait is enough
-            let ways: Vec<BTreeSet<Id>> = inner
-                .iter()
-                .filter(|dep| state.satisfies(universe, holder, dep))
-                .map(|dep| {
-                    let mut first = BTreeSet::new();
-                    firstly(universe, state, holder, kind, dep, merged, &mut first);
-                    first
-                })
-                .collect();
-            if let Some(least) = ways.into_iter().min_by_key(BTreeSet::len) {
-                into.extend(least);
-            }
-        }
-        Dep::Use { flag, enabled, then } => {
-            if universe.instances[holder].flags.enabled.contains(flag) == *enabled {
-                then.iter().for_each(|dep| firstly(universe, state, holder, kind, dep, merged, into));
-            }
-        }
-    }
-}
-
 /// Which of `merged` satisfy atoms of a dependency.
 fn needs(universe: &Universe<'_>, holder: Id, dep: &Dep, merged: &[Id], into: &mut BTreeSet<Id>) {
     let on = |flag: &str| universe.instances[holder].flags.enabled.contains(flag);
@@ -170,7 +81,7 @@ fn matched<'m>(universe: &'m Universe<'_>, atom: &'m Atom, merged: &'m [Id]) -> 
 }
 
 /// Strongly connected components, those that are needed first (Tarjan's algorithm without recursion).
-fn components(nodes: &[Id], edges: &BTreeMap<Id, BTreeSet<Id>>) -> Vec<Vec<Id>> {
+pub fn components(nodes: &[Id], edges: &BTreeMap<Id, BTreeSet<Id>>) -> Vec<Vec<Id>> {
     #[derive(Default)]
     struct Seen {
         index: usize,

@@ -415,7 +415,7 @@ impl<'p, 'a> Problem<'p, 'a> {
             let mut atoms = Vec::new();
             deps.iter().for_each(|dep| dep.atoms(&mut atoms));
             for atom in atoms.into_iter().filter(|atom| atom.is_built()) {
-                let dep = Dep::Atom(atom.clone());
+                let dep = Dep::Atom(Box::new(atom.clone()));
                 if satisfied_today(universe, id, &dep) || self.is_to_be_mended(&dep) {
                     self.need(id, &dep, &[!stays]);
                 }

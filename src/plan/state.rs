@@ -95,7 +95,7 @@ impl State {
                 let mut atoms = Vec::new();
                 dep.atoms(&mut atoms);
                 for atom in atoms.into_iter().filter(|atom| atom.is_built()) {
-                    if !self.satisfies(universe, holder, &Dep::Atom(atom.clone())) {
+                    if !self.satisfies(universe, holder, &Dep::Atom(Box::new(atom.clone()))) {
                         out.push(Broken { holder, kind, atom: atom.clone() });
                     }
                 }

@@ -98,7 +98,7 @@ pub struct Instance {
     pub deps: [Vec<Dep>; 5],
     pub required_use: DepString,
     pub obstacles: Vec<Obstacle>,
-    /// Why Portage does not take the ebuild, whatever the configuration.
+    /// Why Portage does not take the ebuild, whatever the configuration; of a record, what of it can't be read.
     pub invalid: Option<String>,
 }
 

@@ -59,7 +59,7 @@ pub fn blocker(
     if fault.kind == BlockerKind::HardBlock || fault.kind == BlockerKind::Use {
         ways.extend(flags_off(universe, scope, goals, &rest, name));
     }
-    if matches!(fault.kind, BlockerKind::RequiredUse | BlockerKind::Use) {
+    if matches!(fault.kind, BlockerKind::RequiredUse | BlockerKind::Use | BlockerKind::HardBlock) {
         ways.extend(flags_given_up(universe, scope, goals, family, &rest, name));
     }
     if matches!(fault.kind, BlockerKind::NoVersion | BlockerKind::NoEbuild) {

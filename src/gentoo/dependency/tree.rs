@@ -19,7 +19,7 @@ pub enum DepError {
 /// A dependency on packages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dep {
-    Atom(Atom),
+    Atom(Box<Atom>),
     All(Vec<Dep>),
     AnyOf(Vec<Dep>),
     /// `flag? ( … )`, or `!flag? ( … )` with `enabled` false.
@@ -84,7 +84,7 @@ impl Dep {
 
 fn read(node: Node, atom: &dyn Fn(&str) -> Result<Atom, AtomError>) -> Result<Dep, DepError> {
     let (kind, inner) = match node {
-        Node::Word(word) => return Ok(Dep::Atom(atom(&word)?)),
+        Node::Word(word) => return Ok(Dep::Atom(Box::new(atom(&word)?))),
         Node::Group(kind, inner) => (kind, inner),
     };
     let inner = inner.into_iter().map(|node| read(node, atom)).collect::<Result<Vec<_>, _>>()?;
