@@ -146,6 +146,11 @@ fn judge(input: &Input, place: &Place, outside: &Outside, before: &str, done: &D
     if after != before {
         return Err(format!("outside something changed:\n{}", outside::difference(before, &after)));
     }
+    let shared = outside::in_shared_memory(place);
+    if shared.exists() {
+        let _ = std::fs::remove_file(&shared);
+        return Err(format!("{} was made", shared.display()));
+    }
     if let Some(what) = outside.heard() {
         return Err(format!("something was sent: {what}"));
     }

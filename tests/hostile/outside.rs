@@ -126,6 +126,11 @@ fn mark(place: &Place) -> String {
     format!("hostile-{}", place.path().file_name().unwrap().to_string_lossy())
 }
 
+/// A file that an input may try to make among the shared memory of the machine.
+pub fn in_shared_memory(place: &Place) -> PathBuf {
+    Path::new("/dev/shm").join(mark(place))
+}
+
 /// Processes that have the mark, or whose current directory is in this place.
 pub fn processes_of(place: &Place) -> Vec<String> {
     let mark = mark(place);
