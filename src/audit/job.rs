@@ -53,6 +53,13 @@ pub fn audit_text(context: &Context, ebuild: &EbuildFile, script: &Path) -> (Ebu
     report::build(context, ebuild, facts, job.as_ref(), failure)
 }
 
+/// The report of an ebuild whose job broke down within ebaudit.
+pub fn broken(context: &Context, ebuild: &EbuildFile) -> EbuildReport {
+    let facts = Facts { script: ebuild.path.clone(), ..Facts::default() };
+    let failure = Failure::prepare("an internal error of ebaudit; please report it with the text on standard error");
+    report::build(context, ebuild, facts, None, Some(failure)).0
+}
+
 /// What an ebuild says of itself once it is sourced; none where that fails.
 pub fn metadata(context: &Context, ebuild: &EbuildFile) -> Option<Metadata> {
     let text = String::from_utf8_lossy(&fs::read(&ebuild.path).ok()?).into_owned();

@@ -17,4 +17,4 @@ pub mod suggest;
 mod variables;
 pub mod verify;
 
-pub use job::{audit, audit_text, metadata};
+pub use job::{audit, audit_text, broken, metadata};

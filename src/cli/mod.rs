@@ -6,6 +6,7 @@ mod bounds;
 mod exit;
 mod fix;
 mod progress;
+mod resume;
 
 use std::process::ExitCode;
 

@@ -135,7 +135,7 @@ fn lay(input: &Input, place: &Place, outside: &Outside) {
 }
 
 fn judge(input: &Input, place: &Place, outside: &Outside, before: &str, done: &Done) -> Result<Said, String> {
-    let left = outside::processes_of(place);
+    let left = support::processes::of(place);
     if !left.is_empty() {
         return Err(format!("processes are left: {left:?}"));
     }

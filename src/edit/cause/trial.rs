@@ -75,6 +75,7 @@ impl Bench {
         command.arg("-f").arg(&file).arg("--").args(&copies);
         command.env_clear().env("LC_ALL", &self.locale).current_dir(self.dir.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        crate::phase::sandbox::guard(&mut command);
         // a script may write without end: no copy grows beyond this
         let mut child = command.spawn().ok()?;
         let pid = rustix::process::Pid::from_child(&child);

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
+use crate::phase::sandbox;
+
 /// GNU sed, found once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sed {
@@ -80,7 +82,9 @@ impl Sed {
         limits: Limits,
         mut sink: impl FnMut(&[u8]),
     ) -> io::Result<Finished> {
-        let mut child = Command::new(&self.path)
+        let mut command = Command::new(&self.path);
+        sandbox::guard(&mut command);
+        let mut child = command
             .args(arguments)
             .current_dir(dir)
             .env_clear()
