@@ -19,7 +19,7 @@ use crate::gentoo::repository::EbuildFile;
 use crate::phase::job::{JobDir, find_program};
 use crate::phase::notes::Death;
 use crate::phase::runner::{self, End, Outcome, Step, Task};
-use crate::phase::sandbox::Overrun;
+use crate::phase::sandbox::{Overrun, Tier};
 use crate::report::model::EbuildReport;
 use crate::source::unpack::{self, UnpackError};
 use crate::tree::{Pack, Snapshot, SnapshotError, untrusted};
@@ -62,7 +62,7 @@ pub fn broken(context: &Context, ebuild: &EbuildFile) -> EbuildReport {
 
 /// What an ebuild says of itself once it is sourced; none where that fails.
 pub fn metadata(context: &Context, ebuild: &EbuildFile) -> Option<Metadata> {
-    let text = String::from_utf8_lossy(&fs::read(&ebuild.path).ok()?).into_owned();
+    let text = String::from_utf8_lossy(&read_script(context, &ebuild.path).ok()?).into_owned();
     let eapi = eapi::declared(&text);
     eapi::supported(&eapi).ok()?;
     let job = JobDir::create(&context.run, &format!("metadata/{}", ebuild.cpv.pf())).ok()?;
@@ -84,8 +84,25 @@ pub fn metadata(context: &Context, ebuild: &EbuildFile) -> Option<Metadata> {
     found
 }
 
+/// The text of an ebuild. A link must not lead to where the phases may not read: what it shows would be reported.
+fn read_script(context: &Context, script: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |e: io::Error| Failure::invalid(format!("can't read the ebuild: {e}"));
+    let real = fs::canonicalize(script).map_err(failed)?;
+    let trees = context.set.locations().into_iter().chain([context.run.path()]);
+    let inside = trees.filter_map(|t| fs::canonicalize(t).ok()).any(|tree| real.starts_with(tree));
+    if !inside && context.run.sandbox.tier() != Tier::None {
+        return Err(Failure::invalid(
+            "the ebuild is a link that leads out of its repository, where nothing may be read",
+        ));
+    }
+    untrusted::read(&real, SCRIPT_LIMIT).map_err(failed)
+}
+
+/// Bytes; real ebuilds stay below a hundredth of it.
+const SCRIPT_LIMIT: u64 = 64 << 20;
+
 fn go(context: &Context, ebuild: &EbuildFile, facts: &mut Facts, kept: &mut Option<JobDir>) -> Result<(), Failure> {
-    let bytes = fs::read(&facts.script).map_err(|e| Failure::invalid(format!("can't read the ebuild: {e}")))?;
+    let bytes = read_script(context, &facts.script)?;
     facts.text = String::from_utf8_lossy(&bytes).into_owned();
     facts.eapi = eapi::declared(&facts.text);
     eapi::supported(&facts.eapi)?;
