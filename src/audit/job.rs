@@ -20,7 +20,7 @@ use crate::gentoo::repository::EbuildFile;
 use crate::phase::job::{JobDir, RunDir, find_program};
 use crate::phase::notes::Death;
 use crate::phase::runner::{self, Bounds, End, Outcome, Step, Task};
-use crate::phase::sandbox::Overrun;
+use crate::phase::sandbox::{Overrun, Tier};
 use crate::report::model::EbuildReport;
 use crate::source::unpack::{self, Limits, UnpackError};
 use crate::tree::{Pack, Snapshot, SnapshotError, untrusted};
@@ -59,6 +59,13 @@ pub fn left_out(context: &Context, ebuild: &EbuildFile, reason: &str) -> EbuildR
     report::build(context, ebuild, Facts::default(), None, Some(Failure::skipped(reason))).0
 }
 
+/// The report of an ebuild whose job broke down within ebaudit.
+pub fn broken(context: &Context, ebuild: &EbuildFile) -> EbuildReport {
+    let facts = Facts { script: ebuild.path.clone(), ..Facts::default() };
+    let failure = Failure::prepare("an internal error of ebaudit; please report it with the text on standard error");
+    report::build(context, ebuild, facts, None, Some(failure)).0
+}
+
 /// What an ebuild says of itself once it is sourced; none where that fails.
 pub fn metadata(context: &Context, ebuild: &EbuildFile) -> Option<Metadata> {
     source_metadata(&context.run, &context.set, &context.options.bounds, &context.options.limits, ebuild).ok()
@@ -72,7 +79,7 @@ pub fn source_metadata(
     limits: &Limits,
     ebuild: &EbuildFile,
 ) -> Result<Metadata, String> {
-    let bytes = fs::read(&ebuild.path).map_err(|error| format!("can't read the ebuild: {error}"))?;
+    let bytes = read_script(run, set, &ebuild.path).map_err(|failure| failure.reason)?;
     let eapi = eapi::declared(&String::from_utf8_lossy(&bytes));
     eapi::supported(&eapi).map_err(|failure| failure.reason)?;
     let name = format!("metadata/{}/{}", ebuild.cpv.category, ebuild.cpv.pf());
@@ -98,8 +105,25 @@ pub fn source_metadata(
     })
 }
 
+/// The text of an ebuild. A link must not lead to where the phases may not read: what it shows would be reported.
+fn read_script(run: &RunDir, set: &RepositorySet, script: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |e: io::Error| Failure::invalid(format!("can't read the ebuild: {e}"));
+    let real = fs::canonicalize(script).map_err(failed)?;
+    let trees = set.locations().into_iter().chain([run.path()]);
+    let inside = trees.filter_map(|t| fs::canonicalize(t).ok()).any(|tree| real.starts_with(tree));
+    if !inside && run.sandbox.tier() != Tier::None {
+        return Err(Failure::invalid(
+            "the ebuild is a link that leads out of its repository, where nothing may be read",
+        ));
+    }
+    untrusted::read(&real, SCRIPT_LIMIT).map_err(failed)
+}
+
+/// Bytes; real ebuilds stay below a hundredth of it.
+const SCRIPT_LIMIT: u64 = 64 << 20;
+
 fn go(context: &Context, ebuild: &EbuildFile, facts: &mut Facts, kept: &mut Option<JobDir>) -> Result<(), Failure> {
-    let bytes = fs::read(&facts.script).map_err(|e| Failure::invalid(format!("can't read the ebuild: {e}")))?;
+    let bytes = read_script(&context.run, &context.set, &facts.script)?;
     facts.text = String::from_utf8_lossy(&bytes).into_owned();
     line_ends(&facts.text)?;
     facts.eapi = eapi::declared(&facts.text);

@@ -19,4 +19,4 @@ pub mod suggest;
 mod variables;
 pub mod verify;
 
-pub use job::{audit, audit_text, left_out, metadata, source_metadata};
+pub use job::{audit, audit_text, broken, left_out, metadata, source_metadata};

@@ -210,6 +210,10 @@ pub struct AuditArgs {
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     pub fail_on: FailOn,
 
+    /// Go on where a run with the same options was interrupted
+    #[arg(long, conflicts_with = "fix")]
+    pub resume: bool,
+
     /// Ebuilds audited side by side [default: the number of cores]
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 use rayon::prelude::*;
 
 use super::args::{AuditArgs, FailOn, Format, When};
 use super::fix::{self, Fixed};
+use super::resume::Journal;
 use super::{exit, progress};
 use crate::audit;
 use crate::audit::context::{Context, Options};
@@ -28,7 +31,7 @@ use crate::phase::sandbox::Sandbox;
 use crate::report::model::{EbuildReport, Level, Report, RepositoryInfo, SCHEMA, Status, Summary, Tool};
 use crate::report::{json, printable, text};
 use crate::source::{DistfileStore, FetchOptions, Fetcher};
-use crate::tree::Most;
+use crate::tree::{self, Most};
 
 /// Audits and prints; the exit status of the contract.
 pub fn run(args: AuditArgs) -> Result<u8> {
@@ -62,16 +65,27 @@ pub fn run(args: AuditArgs) -> Result<u8> {
         }
     }
     let context = Context { set, config, profile, mirrors, store, progress, run, options };
-    runner::interruptible()?;
+    let folders = [context.run.path(), context.run.scratch()];
+    runner::interruptible(move || {
+        // what the jobs still write goes with the next run
+        folders.iter().for_each(|dir| drop(tree::remove(dir)));
+    })?;
     let root = context.set.repository.location.clone();
     let below = |p: &Problem| crate::escape::escape_path(p.path.strip_prefix(&root).unwrap_or(&p.path));
     let problem = |p: &Problem| format!("{}: {}", below(p), p.message);
     let remarks: Vec<String> = resolved.problems.iter().map(problem).collect();
     let ebuilds = filtered(&args, &context, resolved.ebuilds);
     bars.expect(ebuilds.len());
-    let (report, fixed) = audit_all(&args, &context, &ebuilds, remarks, &bars)?;
+    let journal = (!args.fix).then(|| Journal::open(&args, &context, &cache_dir(&args, &cwd))).flatten();
+    if args.resume && journal.is_none() {
+        eprintln!("ebaudit: nothing can be resumed: the cache can't be written to, or another run is at work");
+    }
+    let (report, fixed, broken) = audit_all(&args, &context, &ebuilds, remarks, &bars, journal.as_ref())?;
     print(&args, &report, &fixed)?;
-    Ok(status(&args, &report))
+    if let Some(journal) = journal.filter(|_| !runner::interrupted()) {
+        journal.close();
+    }
+    Ok(if broken { exit::INTERNAL } else { status(&args, &report) })
 }
 
 fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositorySet) -> Result<DistfileStore> {
@@ -161,18 +175,28 @@ fn audit_all(
     ebuilds: &[EbuildFile],
     remarks: Vec<String>,
     bars: &progress::Bars,
-) -> Result<(Report, Vec<Fixed>)> {
+    journal: Option<&Journal>,
+) -> Result<(Report, Vec<Fixed>, bool)> {
     let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), |n| n.get());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().context("can't start threads")?;
     let lines = Mutex::new(Sink::open(args)?);
+    let broken = AtomicBool::new(false);
     let (reports, fixed): (Vec<EbuildReport>, Vec<Fixed>) = pool.install(|| {
         ebuilds
             .par_iter()
             .map(|ebuild| {
                 bars.message(&ebuild.cpv.to_string());
-                let (report, fixed) = match runner::interrupted() {
-                    false => fix::audit(args, context, ebuild),
-                    true => (audit::left_out(context, ebuild, "interrupted before it was begun"), Fixed::default()),
+                let known = journal.and_then(|j| j.known(ebuild));
+                let (report, fixed) = match known {
+                    Some(report) => (report, Fixed::default()),
+                    None if runner::interrupted() => {
+                        (audit::left_out(context, ebuild, "interrupted before it was begun"), Fixed::default())
+                    }
+                    None => {
+                        let done = guarded(context, ebuild, || fix::audit(args, context, ebuild), &broken);
+                        journal.inspect(|j| j.keep(ebuild, &done.0));
+                        done
+                    }
                 };
                 bars.done();
                 if args.format == Format::Jsonl {
@@ -192,7 +216,20 @@ fn audit_all(
         sink.note(done);
         sink.close(args)?;
     }
-    Ok((report, fixed))
+    Ok((report, fixed, broken.into_inner()))
+}
+
+/// One job. Should it panic, its ebuild is not audited, and the others are.
+fn guarded(
+    context: &Context,
+    ebuild: &EbuildFile,
+    job: impl FnOnce() -> (EbuildReport, Fixed),
+    broken: &AtomicBool,
+) -> (EbuildReport, Fixed) {
+    catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(|_| {
+        broken.store(true, Ordering::Relaxed);
+        (audit::broken(context, ebuild), Fixed::default())
+    })
 }
 
 fn assemble(context: &Context, ebuilds: Vec<EbuildReport>, remarks: Vec<String>) -> Report {

@@ -8,6 +8,7 @@ mod exit;
 mod fix;
 mod plan;
 mod progress;
+mod resume;
 
 use std::process::ExitCode;
 

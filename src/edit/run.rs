@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
+use crate::phase::sandbox;
+
 /// What one run may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -53,7 +55,9 @@ pub fn run(
     limits: Limits,
     mut sink: impl FnMut(&[u8]),
 ) -> io::Result<Finished> {
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    sandbox::guard(&mut command);
+    let mut child = command
         .args(arguments)
         .current_dir(dir)
         .env_clear()

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::prelude;
 use super::sandbox::Sandbox;
+use super::stale;
 use super::trace::{Tool, TraceDir};
 use crate::tree;
 
@@ -13,6 +14,9 @@ use crate::tree;
 #[derive(Debug)]
 pub struct RunDir {
     dir: tempfile::TempDir,
+    /// A second one in memory, as sed's renames over a file are slow on a disk.
+    memory: Option<tempfile::TempDir>,
+    _locks: Vec<fs::File>,
     program: PathBuf,
     /// The walls around the jobs; none until [`Sandbox::choose`] made them.
     pub sandbox: Sandbox,
@@ -21,11 +25,15 @@ pub struct RunDir {
 impl RunDir {
     /// Lays out the prelude and the tracer below `parent` (the system's temporary folder by default).
     pub fn create(parent: &Path, program: &Path) -> io::Result<RunDir> {
-        let dir = tempfile::Builder::new().prefix("ebaudit-").tempdir_in(parent)?;
+        stale::sweep(parent);
+        let dir = tempfile::Builder::new().prefix(stale::PREFIX).tempdir_in(parent)?;
+        let memory = in_memory();
+        let dirs = [Some(dir.path()), memory.as_ref().map(|m| m.path())];
+        let locks = dirs.into_iter().flatten().map(stale::hold).collect::<io::Result<_>>()?;
         // the phase's paths are to be free of links, so that they compare
         let root = fs::canonicalize(dir.path())?;
         prelude::lay_out(&root.join("prelude"))?;
-        crate::edit::scratch::set_fallback(root.clone());
+        crate::edit::scratch::set_parent(memory.as_ref().map_or(&*root, |m| m.path()).to_owned());
         for name in ["bin", "real", "root"] {
             fs::create_dir(root.join(name))?;
         }
@@ -37,11 +45,16 @@ impl RunDir {
                 std::os::unix::fs::symlink(real, root.join("real").join(tool.name()))?;
             }
         }
-        Ok(RunDir { dir, program: program.to_owned(), sandbox: Sandbox::default() })
+        Ok(RunDir { dir, memory, _locks: locks, program: program.to_owned(), sandbox: Sandbox::default() })
     }
 
     pub fn path(&self) -> PathBuf {
         fs::canonicalize(self.dir.path()).unwrap_or_else(|_| self.dir.path().into())
+    }
+
+    /// Where replays make their copies.
+    pub fn scratch(&self) -> PathBuf {
+        self.memory.as_ref().map_or_else(|| self.path(), |m| m.path().to_owned())
     }
 
     pub fn prelude(&self) -> PathBuf {
@@ -65,6 +78,17 @@ impl RunDir {
     pub fn program(&self) -> &Path {
         &self.program
     }
+}
+
+/// A folder in memory, where there is room for one.
+fn in_memory() -> Option<tempfile::TempDir> {
+    const TMPFS: i64 = 0x0102_1994;
+    const FREE: u64 = 1 << 30;
+    let memory = Path::new("/dev/shm");
+    stale::sweep(memory);
+    let roomy = rustix::fs::statfs(memory)
+        .is_ok_and(|fs| fs.f_type == TMPFS && fs.f_bavail.saturating_mul(fs.f_bsize.unsigned_abs()) > FREE);
+    roomy.then(|| tempfile::Builder::new().prefix(stale::PREFIX).tempdir_in(memory).ok()).flatten()
 }
 
 /// A program on our own PATH.

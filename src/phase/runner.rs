@@ -84,6 +84,9 @@ pub struct Outcome {
     pub tail: Vec<u8>,
 }
 
+/// We look at a job twice a second; when that much lies between two looks, we were stopped.
+const STOPPED: Duration = Duration::from_secs(5);
+
 /// Runs `task`. `step` is called at each [`Step`] and says whether to go on; its time does not count.
 pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcome> {
     let ctl = task.job.ctl();
@@ -107,8 +110,14 @@ pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcom
     let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
     let mut deadline = Instant::now() + task.bounds.time;
     let mut stopped = false;
+    let mut looked = Instant::now();
     let end = loop {
         let now = Instant::now();
+        // a stopped terminal, or a machine that slept: that time is not the ebuild's
+        if now - looked > STOPPED {
+            deadline += now - looked;
+        }
+        looked = now;
         if now >= deadline {
             break Some(End::TimedOut);
         }
@@ -138,6 +147,7 @@ pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcom
             let began = Instant::now();
             let go_on = step(reached);
             deadline += began.elapsed();
+            looked = Instant::now();
             stopped |= !go_on;
             checkpoint.answer(go_on)?;
         }
@@ -162,11 +172,12 @@ pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcom
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on Ctrl-C and SIGTERM end the running phases instead of this process.
-pub fn interruptible() -> io::Result<()> {
-    ctrlc::set_handler(|| {
-        // the second one means it
+/// From now on Ctrl-C and SIGTERM end the running phases instead of this process. The second one ends it at once, after
+/// `clean`.
+pub fn interruptible(clean: impl Fn() + Send + 'static) -> io::Result<()> {
+    ctrlc::set_handler(move || {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            clean();
             std::process::exit(130);
         }
     })

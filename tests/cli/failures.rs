@@ -207,6 +207,25 @@ fn a_source_directory_that_is_not_there() {
 }
 
 #[test]
+fn a_link_out_of_the_repository() {
+    let place = with_foo(LIVE);
+    let ebuild = place.ebuild_path("dev-libs/foo-1.2");
+    put(&place.path().join("secret"), "EAPI=8\nsecret-5f3a\n");
+    for to in [place.path().join("secret"), "/dev/zero".into(), "/dev/tty".into()] {
+        fs::remove_file(&ebuild).unwrap();
+        std::os::unix::fs::symlink(&to, &ebuild).unwrap();
+        let done = run(&place, audit(&place, ["--format", "json"]).args(["--timeout", "5"]));
+        assert!(!(done.stdout + &done.stderr).contains("secret-5f3a"), "{}", to.display());
+        assert!(!done.timed_out);
+    }
+    // within the repository a link is as good as a file
+    put(&place.repo().join("dev-libs/foo/foo.text"), usual("8") + LIVE);
+    fs::remove_file(&ebuild).unwrap();
+    std::os::unix::fs::symlink("foo.text", &ebuild).unwrap();
+    json(&place, &[]).exits(0).is("audited", "");
+}
+
+#[test]
 fn files_that_are_no_ebuilds() {
     let place = with_foo(LIVE);
     let dir = place.package_dir("dev-libs/foo-1.2");

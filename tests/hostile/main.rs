@@ -135,7 +135,7 @@ fn lay(input: &Input, place: &Place, outside: &Outside) {
 }
 
 fn judge(input: &Input, place: &Place, outside: &Outside, before: &str, done: &Done) -> Result<Said, String> {
-    let left = outside::processes_of(place);
+    let left = support::processes::of(place);
     if !left.is_empty() {
         return Err(format!("processes are left: {left:?}"));
     }
@@ -145,6 +145,11 @@ fn judge(input: &Input, place: &Place, outside: &Outside, before: &str, done: &D
     let after = outside.fingerprint(place);
     if after != before {
         return Err(format!("outside something changed:\n{}", outside::difference(before, &after)));
+    }
+    let shared = outside::in_shared_memory(place);
+    if shared.exists() {
+        let _ = std::fs::remove_file(&shared);
+        return Err(format!("{} was made", shared.display()));
     }
     if let Some(what) = outside.heard() {
         return Err(format!("something was sent: {what}"));

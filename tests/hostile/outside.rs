@@ -9,6 +9,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 
 use crate::support::overlay::{Place, put};
+use crate::support::processes::mark;
 
 /// Stands in the key, in the environment and in other files that nobody may read.
 pub const SECRET: &str = "canary-secret-5f3a";
@@ -121,26 +122,7 @@ pub fn difference(before: &str, after: &str) -> String {
     gone.chain(come).collect::<Vec<_>>().join("\n")
 }
 
-/// A word that only processes of this place have among their arguments.
-fn mark(place: &Place) -> String {
-    format!("hostile-{}", place.path().file_name().unwrap().to_string_lossy())
-}
-
-/// Processes that have the mark, or whose current directory is in this place.
-pub fn processes_of(place: &Place) -> Vec<String> {
-    let mark = mark(place);
-    let mut found = Vec::new();
-    for item in fs::read_dir("/proc").unwrap().flatten() {
-        let Ok(pid) = item.file_name().to_string_lossy().parse::<u32>() else { continue };
-        if pid == std::process::id() {
-            continue;
-        }
-        let line = fs::read(item.path().join("cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        let dir = fs::read_link(item.path().join("cwd")).unwrap_or_default();
-        if line.contains(&mark) || dir.starts_with(Path::new(&place.path())) {
-            found.push(format!("{pid} {line} in {}", dir.display()));
-        }
-    }
-    found
+/// A file that an input may try to make among the shared memory of the machine.
+pub fn in_shared_memory(place: &Place) -> PathBuf {
+    Path::new("/dev/shm").join(mark(place))
 }

@@ -4,4 +4,5 @@
 //! Nothing here uses the library of the crate: the program is seen from outside only.
 
 pub mod overlay;
+pub mod processes;
 pub mod run;

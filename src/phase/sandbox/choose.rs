@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::spec::{Message, Paths, Spec, Word, spawn};
 use super::toolchain::{toolchain, without};
-use super::{Limits, Tier};
+use super::{Limits, Tier, replay};
 use crate::phase::job::{RunDir, find_program};
 
 /// What the command line wants.
@@ -55,7 +55,13 @@ impl Sandbox {
         for tier in tiers {
             let sandbox = sandbox(tier);
             match sandbox.attempt(run) {
-                Ok(()) => return Ok(sandbox),
+                Ok(()) => {
+                    if tier != Tier::None {
+                        let read: Vec<PathBuf> = sandbox.tools.iter().cloned().chain([run.path()]).collect();
+                        replay::prepare(&read, &run.scratch());
+                    }
+                    return Ok(sandbox);
+                }
                 Err(reason) => reasons.push(format!("{tier}: {reason}")),
             }
         }

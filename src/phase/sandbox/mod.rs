@@ -14,6 +14,7 @@ mod limits;
 mod mounts;
 mod namespaces;
 mod notify;
+mod replay;
 mod seccomp;
 mod spec;
 mod sys;
@@ -25,6 +26,7 @@ pub use child::main;
 pub use choose::{Choice, NoSandbox, Sandbox};
 pub use limits::Limits;
 pub use mounts::INSIDE;
+pub use replay::guard;
 pub use spec::{Message, Overrun, Paths, Process, Spec, Word, spawn};
 
 /// The name under which this program is the sandbox.

@@ -1,8 +1,8 @@
 //! Seccomp: system calls that no phase needs and that reach beyond it.
 //!
-//! Four filters, of whose answers the kernel takes the strictest: calls that fail as forbidden, calls that fail as
-//! unknown to the kernel (programs then do without), numbers that this list does not know, and, in the `landlock`
-//! tier, calls that the keeper is asked about.
+//! Several filters, of whose answers the kernel takes the strictest: calls that fail as forbidden, calls that fail as
+//! unknown to the kernel (programs then do without), numbers that this list does not know, for root calls that only
+//! seem to be done, and, in the `landlock` tier, calls that the keeper is asked about.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -33,6 +33,10 @@ pub fn filters(tier: Tier) -> io::Result<Filters> {
         program(unknown(), SeccompAction::Errno(libc::ENOSYS as u32))?,
         program(forbidden(tier)?, SeccompAction::Errno(libc::EPERM as u32))?,
     ];
+    if rustix::process::geteuid().is_root() {
+        // programs give files away when they think that they may: `tar` of what it unpacks
+        plain.push(program(owners(), SeccompAction::Errno(0))?);
+    }
     if asks {
         plain.push(program(attributes(), SeccompAction::Errno(libc::EOPNOTSUPP as u32))?);
     }
@@ -90,6 +94,14 @@ fn whole(calls: &[libc::c_long]) -> Rules {
 fn unknown() -> Rules {
     // clone3 hides its flags in memory, io_uring its calls
     whole(&[libc::SYS_clone3, libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register])
+}
+
+/// For root these do nothing and succeed, as far as the caller can tell: all files stay its own.
+fn owners() -> Rules {
+    let mut rules = whole(&[libc::SYS_fchown, libc::SYS_fchownat]);
+    #[cfg(target_arch = "x86_64")]
+    rules.extend(whole(&[libc::SYS_chown, libc::SYS_lchown]));
+    rules
 }
 
 fn attributes() -> Rules {

@@ -1,0 +1,70 @@
+//! Work folders that nobody removed, since their run was killed: the next run does.
+//!
+//! A run holds a lock on a file in its folder as long as it lives; the kernel gives the lock up with the process, however
+//! that ends.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+
+use crate::tree;
+
+/// How the folders' names begin.
+pub const PREFIX: &str = "ebaudit-";
+
+const LOCK: &str = "lock";
+
+/// Marks `dir` as used as long as the value lives.
+pub fn hold(dir: &Path) -> io::Result<File> {
+    let fresh = dir.join("lock.new");
+    let file = File::create_new(&fresh)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    // under its name it is never seen without the lock
+    fs::rename(&fresh, dir.join(LOCK))?;
+    Ok(file)
+}
+
+/// Removes the folders in `parent` that are ours and that nobody holds.
+pub fn sweep(parent: &Path) {
+    let own = rustix::process::geteuid().as_raw();
+    for item in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let named = item.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
+        let ours = || fs::symlink_metadata(item.path()).is_ok_and(|m| m.is_dir() && m.uid() == own);
+        if named && ours() && is_left(&item.path()) {
+            let _ = tree::remove(&item.path());
+        }
+    }
+}
+
+fn is_left(dir: &Path) -> bool {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let lock = File::options().read(true).custom_flags(flags).open(dir.join(LOCK));
+    lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_nobody_holds_is_removed() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = |name: &str| parent.path().join(name);
+        for name in ["ebaudit-a", "ebaudit-b", "ebaudit-c", "other"] {
+            fs::create_dir(dir(name)).unwrap();
+        }
+        let held = hold(&dir("ebaudit-a")).unwrap();
+        drop(hold(&dir("ebaudit-b")).unwrap());
+        drop(hold(&dir("other")).unwrap());
+        sweep(parent.path());
+        assert!(dir("ebaudit-a").exists() && !dir("ebaudit-b").exists());
+        // one without a lock is being made
+        assert!(dir("ebaudit-c").exists() && dir("other").exists());
+        drop(held);
+        sweep(parent.path());
+        assert!(!dir("ebaudit-a").exists());
+    }
+}
