@@ -25,7 +25,8 @@ pub struct Node {
     pub role: Role,
     /// From 0; one a stage, the unmerged and the blockers before the first.
     pub column: usize,
-    pub row: usize,
+    /// In half rows, so that a short column stands in the middle.
+    pub half: usize,
     pub because: Vec<String>,
 }
 
@@ -79,7 +80,7 @@ pub fn layout(answer: &Answer) -> Layout {
             _ => to.to_owned(),
         };
         let column = column_of.get(step.atom.as_str()).copied().unwrap_or(0);
-        nodes.push(Node { name, versions, role, column, row: 0, because: step.because.clone() });
+        nodes.push(Node { name, versions, role, column, half: 0, because: step.because.clone() });
     }
     for blocker in &answer.blockers {
         nodes.push(Node {
@@ -87,11 +88,17 @@ pub fn layout(answer: &Answer) -> Layout {
             versions: blocker.installed.clone().unwrap_or_default(),
             role: Role::Blocker,
             column: 0,
-            row: 0,
+            half: 0,
             because: vec![blocker.because.clone()],
         });
     }
     let rows = rows(&mut nodes, answer);
+    for column in 0..heads.len() {
+        let height = nodes.iter().filter(|node| node.column == column).count();
+        for node in nodes.iter_mut().filter(|node| node.column == column) {
+            node.half += rows - height;
+        }
+    }
     Layout { nodes, heads, rows }
 }
 
@@ -117,7 +124,7 @@ fn rows(nodes: &mut [Node], answer: &Answer) -> usize {
         let keys: BTreeMap<usize, usize> = here.iter().map(|&at| (at, middle(&nodes[at].name))).collect();
         here.sort_by(|a, b| keys[a].cmp(&keys[b]).then_with(|| nodes[*a].name.cmp(&nodes[*b].name)));
         for (row, &at) in here.iter().enumerate() {
-            nodes[at].row = row;
+            nodes[at].half = row * 2;
             row_of.insert(nodes[at].name.clone(), row);
         }
         most = most.max(here.len());

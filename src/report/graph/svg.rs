@@ -27,7 +27,7 @@ fn colors(role: Role) -> (&'static str, &'static str) {
 }
 
 fn place(node: &Node) -> (usize, usize) {
-    (LEFT + node.column * (WIDTH + GAP_X), TOP + node.row * (HEIGHT + GAP_Y))
+    (LEFT + node.column * (WIDTH + GAP_X), TOP + node.half * (HEIGHT + GAP_Y) / 2)
 }
 
 pub fn draw(answer: &Answer) -> String {
