@@ -83,7 +83,9 @@ impl Mirrors {
         let mirrors =
             if !restrict.mirror() || lifted(Lift::Mirror) { self.gentoo(&fetchable.filename) } else { vec![] };
         let uris = fetchable.uris.iter().filter(|uri| !restrict.fetch() || uri.lift >= Lift::Fetch);
-        let own = uris.flat_map(|uri| self.expand(&uri.uri)).map(|uri| place(&uri)).collect();
+        // files of this machine are for its own configuration to name, not for an ebuild
+        let own = uris.flat_map(|uri| self.expand(&uri.uri)).map(|uri| place(&uri));
+        let own = own.filter(|place| matches!(place, Place::Uri(_))).collect();
         let (first, second) = if restrict.primary_uri() { (own, mirrors) } else { (mirrors, own) };
         first.into_iter().chain(second).collect()
     }

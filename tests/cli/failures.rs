@@ -207,6 +207,26 @@ fn a_source_directory_that_is_not_there() {
 }
 
 #[test]
+fn a_source_that_is_a_file_of_this_machine() {
+    let place = with_foo(LIVE);
+    let secret = place.path().join("secret.txt");
+    put(&secret, "secret-5f3a\n");
+    let text = usual("8").replace("https://example.org/${P}.tar.gz", &format!("file://{}", secret.display()));
+    place.ebuild(
+        "dev-libs/foo-1.2",
+        text + "S=${WORKDIR}\nsrc_prepare() {\n\tdie \"$(cat \"${DISTDIR}/secret.txt\")\"\n}\n",
+    );
+    let mut command = crate::support::run::ebaudit(&place);
+    command
+        .arg("audit")
+        .arg(place.repo())
+        .args(["--allow-unverified", "--format", "json", "--distdir"])
+        .arg(place.dist());
+    let done = run(&place, &mut command).exits(3).is("fetch-failed", "secret.txt");
+    assert!(!done.stdout.contains("secret-5f3a"));
+}
+
+#[test]
 fn a_link_out_of_the_repository() {
     let place = with_foo(LIVE);
     let ebuild = place.ebuild_path("dev-libs/foo-1.2");
