@@ -26,10 +26,12 @@ impl RunDir {
     /// Lays out the prelude and the tracer below `parent` (the system's temporary folder by default).
     pub fn create(parent: &Path, program: &Path) -> io::Result<RunDir> {
         stale::sweep(parent);
-        let dir = tempfile::Builder::new().prefix(stale::PREFIX).tempdir_in(parent)?;
-        let memory = in_memory();
-        let dirs = [Some(dir.path()), memory.as_ref().map(|m| m.path())];
-        let locks = dirs.into_iter().flatten().map(stale::hold).collect::<io::Result<_>>()?;
+        let (dir, lock) = stale::make(parent)?;
+        let mut locks = vec![lock];
+        let memory = in_memory().map(|(dir, lock)| {
+            locks.push(lock);
+            dir
+        });
         // the phase's paths are to be free of links, so that they compare
         let root = fs::canonicalize(dir.path())?;
         prelude::lay_out(&root.join("prelude"))?;
@@ -81,14 +83,14 @@ impl RunDir {
 }
 
 /// A folder in memory, where there is room for one.
-fn in_memory() -> Option<tempfile::TempDir> {
+fn in_memory() -> Option<(tempfile::TempDir, fs::File)> {
     const TMPFS: i64 = 0x0102_1994;
     const FREE: u64 = 1 << 30;
     let memory = Path::new("/dev/shm");
     stale::sweep(memory);
     let roomy = rustix::fs::statfs(memory)
         .is_ok_and(|fs| fs.f_type == TMPFS && fs.f_bavail.saturating_mul(fs.f_bsize.unsigned_abs()) > FREE);
-    roomy.then(|| tempfile::Builder::new().prefix(stale::PREFIX).tempdir_in(memory).ok()).flatten()
+    roomy.then(|| stale::make(memory).ok()).flatten()
 }
 
 /// A program on our own PATH.

@@ -9,6 +9,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::{FlockOperation, OFlags, flock};
+use tempfile::TempDir;
 
 use crate::tree;
 
@@ -17,9 +18,28 @@ pub const PREFIX: &str = "ebaudit-";
 
 const LOCK: &str = "lock";
 
+/// The lock's name until it is held.
+const NEW: &str = "lock.new";
+
+/// Makes a folder in `parent` and marks it as used as long as the value lives.
+pub fn make(parent: &Path) -> io::Result<(TempDir, File)> {
+    const TRIES: u32 = 20;
+    let mut tries = 0;
+    loop {
+        let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
+        tries += 1;
+        match hold(dir.path()) {
+            Ok(lock) => return Ok((dir, lock)),
+            // another run swept it away before it was marked
+            Err(_) if tries < TRIES && !dir.path().join(LOCK).exists() => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 /// Marks `dir` as used as long as the value lives.
-pub fn hold(dir: &Path) -> io::Result<File> {
-    let fresh = dir.join("lock.new");
+fn hold(dir: &Path) -> io::Result<File> {
+    let fresh = dir.join(NEW);
     let file = File::create_new(&fresh)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
     // under its name it is never seen without the lock
@@ -33,7 +53,11 @@ pub fn sweep(parent: &Path) {
     for item in fs::read_dir(parent).into_iter().flatten().flatten() {
         let named = item.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
         let ours = || fs::symlink_metadata(item.path()).is_ok_and(|m| m.is_dir() && m.uid() == own);
-        if named && ours() && is_left(&item.path()) {
+        if !named || !ours() {
+            continue;
+        }
+        // an empty one may be another run's that is beginning: that one takes another folder then
+        if fs::remove_dir(item.path()).is_err() && is_left(&item.path()) {
             let _ = tree::remove(&item.path());
         }
     }
@@ -41,7 +65,8 @@ pub fn sweep(parent: &Path) {
 
 fn is_left(dir: &Path) -> bool {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
-    let lock = File::options().read(true).custom_flags(flags).open(dir.join(LOCK));
+    let open = |name: &str| File::options().read(true).custom_flags(flags).open(dir.join(name));
+    let lock = open(LOCK).or_else(|_| open(NEW));
     lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
@@ -61,8 +86,8 @@ mod tests {
         drop(hold(&dir("other")).unwrap());
         sweep(parent.path());
         assert!(dir("ebaudit-a").exists() && !dir("ebaudit-b").exists());
-        // one without a lock is being made
-        assert!(dir("ebaudit-c").exists() && dir("other").exists());
+        // one without a lock was being made when it was left
+        assert!(!dir("ebaudit-c").exists() && dir("other").exists());
         drop(held);
         sweep(parent.path());
         assert!(!dir("ebaudit-a").exists());

@@ -251,17 +251,18 @@ impl Court<'_, '_> {
         let instance = &universe.instances[id];
         let mut first = None;
         for (kind, dep) in instance.dependencies() {
-            let death = if instance.installed && kind.is_for_building() {
+            let bindings = || {
                 let mut atoms = Vec::new();
                 dep.atoms(&mut atoms);
                 let bound =
                     atoms.into_iter().filter(|atom| atom.is_built()).map(|atom| Dep::Atom(Box::new(atom.clone())));
                 let mut held = bound.filter(|dep| satisfied_today(universe, id, dep));
                 held.find_map(|dep| self.fails(id, kind, &dep))
-            } else if !instance.installed || satisfied_today(universe, id, dep) {
-                self.fails(id, kind, dep)
-            } else {
-                None
+            };
+            let death = match instance.installed {
+                false => self.fails(id, kind, dep),
+                true if kind.is_for_building() || !satisfied_today(universe, id, dep) => bindings(),
+                true => self.fails(id, kind, dep).or_else(bindings),
             };
             match death {
                 Some(death) if matches!(death.cause, Cause::Goal) => return Some(death),

@@ -20,6 +20,7 @@ mod known;
 mod optimum;
 mod order;
 mod problem;
+mod pull;
 mod reasons;
 mod required_use;
 mod scope;
@@ -112,8 +113,8 @@ pub fn plan(source: &dyn Source, goals: &[String], options: &Options) -> Result<
     Ok(answer)
 }
 
-/// The smallest solution that emerge can also begin with: ebuilds that wait for each other are kept apart one circle
-/// after the other.
+/// The smallest solution that is also what emerge does: ebuilds that wait for each other are kept apart, and what Portage
+/// takes of its own choice is taken, one after the other.
 fn best(
     universe: &mut Universe<'_>,
     scope: &Scope,
@@ -121,15 +122,26 @@ fn best(
     family: &BTreeSet<Rc<str>>,
     terms: &mut Terms,
 ) -> Option<Solution> {
+    let mut last = None;
     loop {
-        let solution = optimum::solve(&mut Problem::new(universe, scope, goals, terms), family)?;
+        let solution = optimum::solve(&mut Problem::new(universe, scope, goals, terms), family);
+        let Some(solution) = solution else {
+            // without the slot that Portage would take there may still be a way round its choice
+            terms.pulls.pop()?;
+            return last;
+        };
         let before = State::before(universe, &solution);
         let state = State::after(universe, &scope.open, &solution);
         let circle = circle::circle(universe, &state, &solution);
+        let pulled = pull::missing(universe, &state, &solution).filter(|pull| !terms.pulls.contains(pull));
         State::undo(universe, before);
-        match circle {
-            Some(circle) => terms.cycles.push(circle),
-            None => return Some(solution),
+        match (circle, pulled) {
+            (Some(circle), _) => terms.cycles.push(circle),
+            (None, Some(pulled)) => {
+                terms.pulls.push(pulled);
+                last = Some(solution);
+            }
+            (None, None) => return Some(solution),
         }
     }
 }

@@ -28,6 +28,8 @@ pub struct Terms {
     pub freed: BTreeSet<String>,
     /// Ebuilds whose user mask is taken for lifted, and REQUIRED_USE for met.
     pub lifted: BTreeSet<Id>,
+    /// What Portage merges besides as soon as an ebuild is merged: one of some others.
+    pub pulls: Vec<(Id, Vec<Id>)>,
     /// Ebuilds that can't be merged in one run, since each has to be there before another can be built.
     pub cycles: Vec<Vec<Id>>,
     /// Whether bindings to the goal that are broken already may stay so.
@@ -79,6 +81,11 @@ impl<'p, 'a> Problem<'p, 'a> {
                 true => problem.record(id),
                 false => problem.ebuild(id),
             }
+        }
+        for (holder, pulled) in &terms.pulls {
+            let mut clause: Vec<Lit> = pulled.iter().map(|&id| problem.lit(id)).collect();
+            clause.push(!problem.lit(*holder));
+            problem.solver.add(&clause);
         }
         for cycle in &terms.cycles {
             let apart: Vec<Lit> = cycle.iter().map(|&id| !problem.lit(id)).collect();
@@ -409,14 +416,14 @@ impl<'p, 'a> Problem<'p, 'a> {
                         self.need(id, dep, &[!stays]);
                     }
                 }
-                continue;
             }
-            // of what it was built with only the bindings matter
+            // a binding counts wherever it stands, also where another branch of an any-of group would do; of what it was
+            // built with nothing else matters
             let mut atoms = Vec::new();
             deps.iter().for_each(|dep| dep.atoms(&mut atoms));
             for atom in atoms.into_iter().filter(|atom| atom.is_built()) {
                 let dep = Dep::Atom(Box::new(atom.clone()));
-                if satisfied_today(universe, id, &dep) || self.is_to_be_mended(&dep) {
+                if satisfied_today(universe, id, &dep) || kind.is_for_building() && self.is_to_be_mended(&dep) {
                     self.need(id, &dep, &[!stays]);
                 }
             }

@@ -85,17 +85,19 @@ impl State {
         satisfied(universe, holder, dep, &|atom| self.present(universe, atom.name()))
     }
 
-    /// What of an installed package's record, or of an ebuild, does not hold: of a record only the bindings of what it was
-    /// built with.
+    /// What of an installed package's record, or of an ebuild, does not hold: of what a record says of its building the
+    /// bindings only, which count within any-of groups, too.
     pub fn broken(&self, universe: &Universe<'_>, holder: Id) -> Vec<Broken> {
         let instance = &universe.instances[holder];
         let mut out = Vec::new();
         for (kind, dep) in instance.dependencies() {
-            if instance.installed && kind.is_for_building() {
+            if instance.installed && (kind.is_for_building() || self.satisfies(universe, holder, dep)) {
                 let mut atoms = Vec::new();
                 dep.atoms(&mut atoms);
                 for atom in atoms.into_iter().filter(|atom| atom.is_built()) {
-                    if !self.satisfies(universe, holder, &Dep::Atom(Box::new(atom.clone()))) {
+                    let holds = !self.satisfiers(universe, holder, atom).is_empty();
+                    let held = !State::today().satisfiers(universe, holder, atom).is_empty();
+                    if !holds && (held || kind.is_for_building()) {
                         out.push(Broken { holder, kind, atom: atom.clone() });
                     }
                 }
