@@ -66,8 +66,11 @@ pub fn sweep(parent: &Path) {
 fn is_left(dir: &Path) -> bool {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let open = |name: &str| File::options().read(true).custom_flags(flags).open(dir.join(name));
-    let lock = open(LOCK).or_else(|_| open(NEW));
-    lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok())
+    match open(LOCK).or_else(|_| open(NEW)) {
+        Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
+        // the lock comes first: without it, what is not empty was being removed
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 #[cfg(test)]
