@@ -1,13 +1,12 @@
 //! What is bound to what, today: broken bindings, and the packages that could move.
 
-use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 
-use super::family::family_of;
+use super::family::{atoms_of, components};
 use super::state::State;
-use super::universe::{Source, Universe};
+use super::universe::{Id, Source, Universe};
 
 /// An installed package with a binding that holds no more.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -68,6 +67,18 @@ pub struct Movable {
 pub fn movable(source: &dyn Source) -> Vec<Movable> {
     let mut universe = Universe::new(source);
     let all: Vec<_> = universe.all_installed().collect();
+    let family_of = components(&universe);
+    let mut sizes: HashMap<usize, usize> = HashMap::new();
+    family_of.values().for_each(|&family| *sizes.entry(family).or_default() += 1);
+    let mut consumers: HashMap<usize, BTreeSet<Id>> = HashMap::new();
+    for &holder in &all {
+        let own = family_of[&universe.instances[holder].name];
+        for atom in atoms_of(&universe.instances[holder]).into_iter().filter(|atom| atom.is_built()) {
+            if let Some(&family) = family_of.get(atom.name()).filter(|family| **family != own) {
+                consumers.entry(family).or_default().insert(holder);
+            }
+        }
+    }
     let mut out = Vec::new();
     for id in all {
         let name = universe.instances[id].name.clone();
@@ -80,23 +91,7 @@ pub fn movable(source: &dyn Source) -> Vec<Movable> {
         if newest.subslot == own.subslot || newest.cpv.version < own.cpv.version {
             continue;
         }
-        let family = family_of(&universe, std::slice::from_ref(&name), &|_| true);
-        let consumers: BTreeSet<_> = family
-            .iter()
-            .flat_map(|member| {
-                let universe = &universe;
-                let family = &family;
-                universe.holders(member).iter().filter(move |&&holder| {
-                    let holder = &universe.instances[holder];
-                    let bound = |name: &Rc<str>| {
-                        let mut atoms = Vec::new();
-                        holder.dependencies().for_each(|(_, dep)| dep.atoms(&mut atoms));
-                        atoms.iter().any(|atom| atom.is_built() && *atom.name() == **name)
-                    };
-                    !family.contains(&holder.name) && bound(member)
-                })
-            })
-            .collect();
+        let family = family_of[&name];
         out.push(Movable {
             package: name.to_string(),
             slot: own.slot.clone(),
@@ -104,10 +99,30 @@ pub fn movable(source: &dyn Source) -> Vec<Movable> {
             subslot: own.subslot.clone(),
             to_version: newest.cpv.version.as_str().to_owned(),
             to_subslot: newest.subslot.clone(),
-            family: family.len(),
-            consumers: consumers.len(),
+            family: sizes[&family],
+            consumers: consumers.get(&family).map_or(0, BTreeSet::len),
         });
     }
     out.sort_by(|a, b| (&a.package, &a.slot).cmp(&(&b.package, &b.slot)));
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::testing::World;
+
+    #[test]
+    fn a_long_chain_of_pins_is_one_family() {
+        const LENGTH: usize = 1500;
+        let mut text = "installed app-misc/user-1 LINK=app-misc/p0:0/1= \n".to_owned();
+        for at in 0..LENGTH {
+            let next = (at + 1).min(LENGTH - 1);
+            text.push_str(&format!("installed app-misc/p{at}-1 SLOT=0/1 RDEPEND=~app-misc/p{next}-1\n"));
+        }
+        text.push_str("ebuild app-misc/p7-2 SLOT=0/2\ninstalled app-misc/other-1\n");
+        let found = movable(&World::read(&text));
+        let found: Vec<_> = found.iter().map(|one| (one.package.as_str(), one.family, one.consumers)).collect();
+        assert_eq!(found, [("app-misc/p7", LENGTH, 1)]);
+    }
 }

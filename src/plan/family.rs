@@ -1,6 +1,6 @@
 //! Who moves together: the packages that pin each other to a version or a sub-slot.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use crate::gentoo::atom::VersionTest;
@@ -18,11 +18,6 @@ pub fn pins(atom: &Atom) -> bool {
 
 /// The goals' packages and, again and again, the installed packages in scope that pin a member or that a member pins.
 pub fn family(universe: &Universe<'_>, scope: &Scope, goals: &[Rc<str>]) -> BTreeSet<Rc<str>> {
-    family_of(universe, goals, &|name| scope.open.contains(name))
-}
-
-/// The same among the packages that `counts` takes.
-pub fn family_of(universe: &Universe<'_>, goals: &[Rc<str>], counts: &dyn Fn(&str) -> bool) -> BTreeSet<Rc<str>> {
     let mut family: BTreeSet<Rc<str>> = goals.iter().cloned().collect();
     let mut queue: Vec<Rc<str>> = goals.to_vec();
     while let Some(member) = queue.pop() {
@@ -38,7 +33,7 @@ pub fn family_of(universe: &Universe<'_>, goals: &[Rc<str>], counts: &dyn Fn(&st
             found.extend(pinned.map(|atom| Rc::from(atom.name())));
         }
         for name in found {
-            if counts(&name) && !universe.installed(&name).is_empty() && family.insert(name.clone()) {
+            if scope.open.contains(&name) && !universe.installed(&name).is_empty() && family.insert(name.clone()) {
                 queue.push(name);
             }
         }
@@ -46,7 +41,37 @@ pub fn family_of(universe: &Universe<'_>, goals: &[Rc<str>], counts: &dyn Fn(&st
     family
 }
 
-fn atoms_of(instance: &super::universe::Instance) -> Vec<&Atom> {
+/// For each installed package a number, the same for all that pin each other: the families without bounds.
+pub fn components(universe: &Universe<'_>) -> HashMap<Rc<str>, usize> {
+    let mut of: HashMap<Rc<str>, usize> = HashMap::new();
+    for id in universe.all_installed() {
+        let next = of.len();
+        of.entry(universe.instances[id].name.clone()).or_insert(next);
+    }
+    let mut parents: Vec<usize> = (0..of.len()).collect();
+    for id in universe.all_installed() {
+        let holder = &universe.instances[id];
+        for atom in atoms_of(holder).into_iter().filter(|atom| pins(atom)) {
+            if let Some(&pinned) = of.get(atom.name()) {
+                let (a, b) = (root(&mut parents, of[&holder.name]), root(&mut parents, pinned));
+                parents[a] = b;
+            }
+        }
+    }
+    of.values_mut().for_each(|at| *at = root(&mut parents, *at));
+    of
+}
+
+fn root(parents: &mut [usize], mut at: usize) -> usize {
+    while parents[at] != at {
+        parents[at] = parents[parents[at]];
+        at = parents[at];
+    }
+    at
+}
+
+/// The atoms of all dependencies.
+pub fn atoms_of(instance: &super::universe::Instance) -> Vec<&Atom> {
     let mut atoms = Vec::new();
     instance.dependencies().for_each(|(_, dep)| dep.atoms(&mut atoms));
     atoms
