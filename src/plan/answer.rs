@@ -50,6 +50,8 @@ pub struct Answer {
     pub size: Size,
     /// What to hand to emerge to get back to where it was.
     pub rollback: Vec<String>,
+    /// What was there and has no ebuild any more, `category/package-version`.
+    pub rollback_lost: Vec<String>,
     /// What real Portage says of it, where it was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,

@@ -88,7 +88,7 @@ pub fn assemble(
     if answer.status == Status::Planned {
         answer.command = ["emerge", "--ask", "--verbose", "--oneshot"].map(str::to_owned).to_vec();
         answer.command.extend(answer.atoms.iter().cloned());
-        answer.rollback = rollback(universe, solution);
+        (answer.rollback, answer.rollback_lost) = rollback(universe, solution);
     }
 }
 
@@ -263,17 +263,19 @@ fn size(answer: &Answer) -> Size {
     }
 }
 
-/// The atoms of what was there before, as far as an ebuild of it is left.
-fn rollback(universe: &Universe<'_>, solution: &Solution) -> Vec<String> {
-    let mut out: Vec<String> = solution
-        .fates
-        .iter()
-        .filter_map(|fate| match fate {
-            Fate::Merged { over: Some(id), .. } | Fate::Removed(id) => Some(*id),
-            _ => None,
-        })
-        .map(|id| format!("={}", universe.instances[id].cpv()))
-        .collect();
-    out.sort();
-    out
+/// The atoms of what was there before as far as an ebuild of it is left, and what has none.
+fn rollback(universe: &Universe<'_>, solution: &Solution) -> (Vec<String>, Vec<String>) {
+    let (mut back, mut lost) = (Vec::new(), Vec::new());
+    for fate in &solution.fates {
+        let (Fate::Merged { over: Some(id), .. } | Fate::Removed(id)) = fate else { continue };
+        let record = &universe.instances[*id];
+        let mut ebuilds = universe.offered(&record.name).iter().map(|&id| &universe.instances[id]);
+        match ebuilds.any(|one| one.cpv.version == record.cpv.version && one.invalid.is_none()) {
+            true => back.push(format!("={}", record.cpv())),
+            false => lost.push(record.cpv()),
+        }
+    }
+    back.sort();
+    lost.sort();
+    (back, lost)
 }

@@ -167,6 +167,7 @@ fn empty(goals: &[Goal]) -> Answer {
         edges: Vec::new(),
         size: Size::default(),
         rollback: Vec::new(),
+        rollback_lost: Vec::new(),
         verification: None,
     }
 }

@@ -95,3 +95,13 @@ fn what_could_move_and_what_is_broken() {
     let found: Vec<_> = broken.iter().map(|one| (one.package.as_str(), one.variable)).collect();
     assert_eq!(found, [("app-misc/a-1", "DEPEND"), ("app-misc/a-1", "RDEPEND"), ("app-misc/orphan-1", "RDEPEND")]);
 }
+
+#[test]
+fn back_again_as_far_as_there_are_ebuilds() {
+    let answer = World::read(BUMP).plan(&["=dev-libs/foo-2"]);
+    assert_eq!(answer.rollback, ["=app-misc/a-1", "=app-misc/orphan-1", "=dev-libs/foo-1"]);
+    let without = BUMP.replace("ebuild dev-libs/foo-1 SLOT=0/1\n", "");
+    let answer = World::read(&without).plan(&["=dev-libs/foo-2"]);
+    assert_eq!(answer.rollback, ["=app-misc/a-1", "=app-misc/orphan-1"]);
+    assert_eq!(answer.rollback_lost, ["dev-libs/foo-1"]);
+}

@@ -103,14 +103,16 @@ fn text(answer: &Answer, look: Look) -> String {
         page.head("Command");
         page.line(&command(&answer.command));
     }
-    if !answer.rollback.is_empty() && look.reasons == usize::MAX {
-        page.head("Back again, should it be needed, as far as ebuilds of the old versions are left");
-        page.dim(&command(
-            &["emerge".to_owned(), "--ask".to_owned(), "--oneshot".to_owned()]
-                .into_iter()
-                .chain(answer.rollback.iter().cloned())
-                .collect::<Vec<_>>(),
-        ));
+    let lost = &answer.rollback_lost;
+    if !(answer.rollback.is_empty() && lost.is_empty()) && look.reasons == usize::MAX {
+        page.head("Back again, should it be needed");
+        if !answer.rollback.is_empty() {
+            let words = ["emerge", "--ask", "--oneshot"].map(str::to_owned);
+            page.dim(&command(&words.into_iter().chain(answer.rollback.iter().cloned()).collect::<Vec<_>>()));
+        }
+        if !lost.is_empty() {
+            page.dim(&format!("  no repository has an ebuild any more of {}: keep binary packages", lost.join(", ")));
+        }
     }
     if let Some(said) = &answer.verification {
         page.head("Held against Portage");
