@@ -124,6 +124,32 @@ fn configuration_is_written_to_drop_in() {
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     let written = fs::read_to_string(to.join("package.unmask/ebaudit-plan")).unwrap();
     assert!(written.ends_with("\n=sci-ml/ollama-0.21.0\n") && written.contains("Old and unloved"), "{written}");
+    // what an earlier plan wrote goes, what is somebody else's stays
+    fs::create_dir(to.join("package.license")).unwrap();
+    fs::write(to.join("package.license/ebaudit-plan"), "# ebaudit plan old\n=a/b-1 EULA\n").unwrap();
+    fs::write(to.join("package.license/own"), "a/b EULA\n").unwrap();
+    let output = plan(&system, &[GOAL, "--write", to.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    assert!(!to.join("package.license/ebaudit-plan").exists() && to.join("package.license/own").exists());
+    assert_eq!(fs::read_to_string(to.join("package.unmask/ebaudit-plan")).unwrap(), written);
+    // on a machine's own configuration the earlier lines are in force
+    fs::write(to.join("make.conf"), "").unwrap();
+    fs::write(to.join("package.license/ebaudit-plan"), "# ebaudit plan old\n=a/b-1 EULA\n").unwrap();
+    assert!(plan(&system, &[GOAL, "--write", to.to_str().unwrap()]).status.success());
+    assert!(to.join("package.license/ebaudit-plan").exists());
+}
+
+#[test]
+fn a_file_in_the_place_of_a_folder_is_told_before_anything_is_written() {
+    let (dir, system) = copy();
+    fs::write(system.join("var/db/repos/guru/profiles/package.mask"), "sci-ml/ollama\n").unwrap();
+    let to = dir.path().join("drop");
+    fs::create_dir(&to).unwrap();
+    fs::write(to.join("package.unmask"), "=a/b-1\n").unwrap();
+    let output = plan(&system, &[GOAL, "--write", to.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("make it a folder") && errors(&output).contains("mkdir"), "{}", errors(&output));
+    assert_eq!(fs::read_dir(&to).unwrap().count(), 1);
 }
 
 #[test]
