@@ -50,6 +50,12 @@ pub struct Answer {
     pub size: Size,
     /// What to hand to emerge to get back to where it was.
     pub rollback: Vec<String>,
+    /// What to run afterwards to update the rest of world, where that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub world_command: Vec<String>,
+    /// The reports of the audits of what the plan merges, one a repository, where they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub audits: Vec<serde_json::Value>,
     /// What real Portage says of it, where it was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,

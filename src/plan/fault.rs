@@ -7,6 +7,7 @@ use crate::gentoo::atom::VersionTest;
 use crate::gentoo::dependency::Atom;
 
 use super::answer::BlockerKind;
+use super::family::pins;
 use super::goal::Goal;
 use super::required_use::required;
 use super::solver::{Lit, Solver};
@@ -50,7 +51,8 @@ pub fn own_fault(
         _ if !atom.use_deps.is_empty() && is_there(&atom) => BlockerKind::Use,
         Less(_) | LessOrEqual(_) | StartsWith(_) => BlockerKind::UpperBound,
         Greater(_) | GreaterOrEqual(_) if atom.subslot().is_none() || atom.is_built() => BlockerKind::LowerBound,
-        _ => BlockerKind::Pinned,
+        _ if pins(&atom) || atom.is_built() || atom.slot().is_some() => BlockerKind::Pinned,
+        _ => BlockerKind::NoVersion,
     };
     let because = match what {
         BlockerKind::NoEbuild => {
@@ -63,6 +65,7 @@ pub fn own_fault(
             kind.name()
         ),
         BlockerKind::LowerBound => format!("{cpv} goes with newer versions only ({} {atom})", kind.name()),
+        BlockerKind::NoVersion => format!("{cpv} needs {atom} ({}), which can't be had", kind.name()),
         _ => format!("{cpv} is pinned ({} {atom}), and no other version of it follows", kind.name()),
     };
     Fault { name, kind: what, needs: Some(atom.to_string()), because, lifts: Vec::new() }
