@@ -13,6 +13,17 @@ pub struct ReadError {
     pub source: io::Error,
 }
 
+impl ReadError {
+    /// Why, without the system's number for it.
+    pub fn reason(&self) -> String {
+        let text = self.source.to_string();
+        match text.rsplit_once(" (os error ") {
+            Some((reason, _)) => reason.to_owned(),
+            None => text,
+        }
+    }
+}
+
 /// One line that says something, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
