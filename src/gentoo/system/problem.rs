@@ -1,6 +1,7 @@
 //! What is wrong with a machine's files and does not stop the work.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -43,7 +44,12 @@ impl Problems {
     }
 
     pub fn unreadable(&self, error: &ReadError) {
-        self.add(&error.path, None, format!("can't be read: {}", error.source));
+        let reason = error.reason();
+        let advice = match error.source.kind() {
+            io::ErrorKind::PermissionDenied => "make it readable for you",
+            _ => "mend or remove it",
+        };
+        self.add(&error.path, None, format!("can't be read: {reason}; {advice}"));
     }
 
     /// A file of variables that can't be read to its end.

@@ -299,3 +299,21 @@ fn what_of_the_records_cannot_be_read_is_told() {
     // root may read it all the same
     assert!(load.is_ok() == rustix::process::geteuid().is_root());
 }
+
+#[test]
+fn what_is_no_regular_file_is_told() {
+    let machine = Machine::new();
+    let world = machine.path("var/lib/portage/world");
+    fs::create_dir_all(world.parent().unwrap()).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &world, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    symlink("/dev/zero", machine.path("etc/portage/package.mask")).unwrap();
+    symlink("/dev/null", machine.path("etc/portage/package.unmask")).unwrap();
+    symlink("/proc/self/maps", machine.path("etc/portage/make.conf")).unwrap();
+    machine.write("etc/portage/package.use/one", "a/b x\n");
+    symlink("two", machine.path("etc/portage/package.use/two")).unwrap();
+    let problems = machine.load().problems();
+    let shown: Vec<_> = problems.iter().map(|problem| problem.path.file_name().unwrap()).collect();
+    assert_eq!(shown, ["make.conf", "package.mask", "two", "world"], "{problems:?}");
+    assert!(problems[0].message.contains("it is a file of /proc"), "{problems:?}");
+    assert!(problems[3].message.contains("it is no regular file"), "{problems:?}");
+}
