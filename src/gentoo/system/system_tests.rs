@@ -301,6 +301,20 @@ fn what_of_the_records_cannot_be_read_is_told() {
 }
 
 #[test]
+fn what_may_be_no_repository_is_told() {
+    let machine = Machine::new();
+    machine.write("home/notes/todo", "x\n");
+    machine.write("var/db/repos/plain/metadata/layout.conf", "masters =\n");
+    let conf = "[DEFAULT]\nmain-repo = main\n[main]\nlocation = /var/db/repos/main\n[odd]\nlocation = /home/notes\n\
+                [plain]\nlocation = /var/db/repos/plain\n";
+    machine.write("etc/portage/repos.conf", conf);
+    let problems = machine.load().problems();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].path, machine.path("home/notes"));
+    assert!(problems[0].message.starts_with("has no profiles/repo_name; is that a repository?"));
+}
+
+#[test]
 fn what_is_no_regular_file_is_told() {
     let machine = Machine::new();
     let world = machine.path("var/lib/portage/world");
