@@ -72,6 +72,11 @@ impl State {
         State { decided: BTreeMap::new() }
     }
 
+    /// The one with these instances of some packages; all others are as they are today.
+    pub fn of(decided: BTreeMap<Rc<str>, Vec<Id>>) -> State {
+        State { decided }
+    }
+
     /// The instances of a package.
     pub fn present(&self, universe: &Universe<'_>, name: &str) -> Vec<Id> {
         match self.decided.get(name) {

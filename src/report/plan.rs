@@ -125,6 +125,7 @@ fn text(answer: &Answer, look: Look) -> String {
             false => {
                 page.line(&format!("  Portage {} does otherwise (exit status {})", said.portage, said.exit));
                 said.differences.iter().for_each(|line| page.line(&format!("    {line}")));
+                said.broken.iter().for_each(|line| page.line(&format!("    would be broken: {line}")));
                 said.output.iter().for_each(|line| page.line(&format!("    | {line}")));
             }
         }

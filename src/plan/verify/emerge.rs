@@ -23,10 +23,20 @@ pub struct Said {
     pub version: String,
     pub exit: i32,
     pub backtracks: Option<u32>,
-    /// `category/package-version`, as its lines have them.
-    pub actions: Vec<(String, Action)>,
+    pub merges: Vec<Merge>,
     pub uninstalls: Vec<String>,
     pub tail: Vec<String>,
+}
+
+/// A line of what it would merge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merge {
+    /// `category/package-version`
+    pub cpv: String,
+    pub action: Action,
+    pub repository: Option<String>,
+    /// The flags that it shows, with those of USE_EXPAND by their whole names.
+    pub flags: Vec<(String, bool)>,
 }
 
 impl Program {
@@ -70,14 +80,14 @@ impl Program {
                 .stdout(Stdio::piped());
             emerge
         };
-        let version = own(&["--version"]).output().map_err(VerifyError::Run)?;
+        let (_, version) = run(own(&["--version"]))?;
         let mut emerge = own(&["--ignore-default-opts", "--pretend", "--verbose", "--color=n"]);
         emerge.args(command.iter().skip(1).filter(|word| !matches!(word.as_str(), "--ask" | "--verbose")));
         let (exit, text) = run(emerge)?;
         let mut said = read(&text);
         said.exit = exit;
-        let version = String::from_utf8_lossy(&version.stdout).into_owned();
-        said.version = version.split_whitespace().nth(1).unwrap_or("").to_owned();
+        let version = version.lines().find_map(|line| line.strip_prefix("Portage ")).unwrap_or("");
+        said.version = version.split_whitespace().next().unwrap_or("").to_owned();
         Ok(said)
     }
 }
@@ -135,7 +145,8 @@ fn read(text: &str) -> Said {
         }
         let Some((mark, rest)) = line.strip_prefix('[').and_then(|line| line.split_once(']')) else { continue };
         let what = rest.split_whitespace().next().unwrap_or("");
-        let cpv = what.split("::").next().unwrap_or(what).split(':').next().unwrap_or(what).to_owned();
+        let (place, repository) = what.split_once("::").map_or((what, None), |(place, name)| (place, Some(name)));
+        let cpv = place.split(':').next().unwrap_or(place).to_owned();
         let (kind, flags) = mark.split_once(char::is_whitespace).unwrap_or((mark, ""));
         match kind {
             "ebuild" | "binary" => {
@@ -148,7 +159,8 @@ fn read(text: &str) -> Said {
                 } else {
                     Action::Install
                 };
-                said.actions.push((cpv, action));
+                let repository = repository.map(str::to_owned);
+                said.merges.push(Merge { cpv, action, repository, flags: shown(rest) });
             }
             "uninstall" => said.uninstalls.push(cpv),
             _ => {}
@@ -157,6 +169,25 @@ fn read(text: &str) -> Said {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     said.tail = lines[lines.len().saturating_sub(30)..].iter().map(|line| (*line).to_owned()).collect();
     said
+}
+
+/// The flags in `USE="x -y* (-z)" ABI_X86="64 (-32)"`.
+fn shown(line: &str) -> Vec<(String, bool)> {
+    let mut out = Vec::new();
+    let mut parts = line.split('"');
+    while let (Some(before), Some(words)) = (parts.next(), parts.next()) {
+        let Some(variable) = before.trim_end().strip_suffix('=').and_then(|text| text.split_whitespace().next_back())
+        else {
+            continue;
+        };
+        let prefix = if variable == "USE" { String::new() } else { format!("{}_", variable.to_lowercase()) };
+        for word in words.split_whitespace() {
+            let word = word.trim_matches(['(', ')', '{', '}', '*', '%']);
+            let (on, flag) = word.strip_prefix('-').map_or((true, word), |flag| (false, flag));
+            out.push((format!("{prefix}{flag}"), on));
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -168,7 +199,7 @@ mod tests {
         let said = read(
             "Dependency resolution took 0.20 s (backtrack: 0/20).\n\n\
              [ebuild     U  ~] dev-libs/foo-2:0/2::gentoo [1:0/1::gentoo] 0 KiB\n\
-             [ebuild  rR    ] app-misc/c-1::guru  USE=\"x -y\" 0 KiB\n\
+             [ebuild  rR    ] app-misc/c-1::guru  USE=\"x -y* (-z%)\" ABI_X86=\"64 (-32)\" 0 KiB\n\
              [ebuild     UD ] app-misc/d-0.9::guru [1] 0 KiB\n\
              [ebuild  NS    ] llvm-core/llvm-23.1.0:23/23.1::gentoo 0 KiB\n\
              [uninstall     ] dev-libs/thunk-7:0/7::gentoo\n\
@@ -180,7 +211,11 @@ mod tests {
             ("app-misc/d-0.9", Action::Downgrade),
             ("llvm-core/llvm-23.1.0", Action::Install),
         ];
-        assert_eq!(said.actions, expected.map(|(cpv, action)| (cpv.to_owned(), action)));
+        let found: Vec<_> = said.merges.iter().map(|merge| (merge.cpv.as_str(), merge.action)).collect();
+        assert_eq!(found, expected);
+        assert_eq!(said.merges[1].repository.as_deref(), Some("guru"));
+        let flags = [("x", true), ("y", false), ("z", false), ("abi_x86_64", true), ("abi_x86_32", false)];
+        assert_eq!(said.merges[1].flags, flags.map(|(flag, on)| (flag.to_owned(), on)));
         assert_eq!((said.backtracks, said.uninstalls), (Some(0), vec!["dev-libs/thunk-7".to_owned()]));
     }
 }
