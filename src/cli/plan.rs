@@ -48,6 +48,7 @@ pub fn run(args: PlanArgs) -> Result<u8> {
     let mut answer = plan::plan(&system, &args.goals, &options)?;
     plan::gates::check(&system, &mut answer);
     problems(&args, &system);
+    answer.problems = system.problems();
     if args.verify && answer.status == Status::Planned {
         answer.verification = Some(plan::verify::verify(&system, &answer, args.portage.as_deref())?);
     }

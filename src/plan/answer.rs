@@ -43,6 +43,8 @@ pub struct Answer {
     pub config_reasons: BTreeMap<String, String>,
     pub blockers: Vec<Blocker>,
     pub keeps_old: Vec<Remark>,
+    /// What is wrong with the machine's files and was passed over.
+    pub problems: Vec<crate::gentoo::system::Problem>,
     pub warnings: Vec<Remark>,
     pub stages: Vec<Vec<String>>,
     /// Who holds whom among the packages of the steps.

@@ -189,6 +189,7 @@ fn empty(goals: &[Goal]) -> Answer {
         config_reasons: BTreeMap::new(),
         blockers: Vec::new(),
         keeps_old: Vec::new(),
+        problems: Vec::new(),
         warnings: Vec::new(),
         stages: Vec::new(),
         edges: Vec::new(),
