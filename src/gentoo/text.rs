@@ -59,7 +59,7 @@ fn bounded(path: &Path) -> io::Result<Option<Vec<u8>>> {
     if let Some(bytes) = unread(&file.metadata()?)? {
         return Ok(bytes);
     }
-    if i64::from(rustix::fs::fstatfs(&file)?.f_type) == i64::from(rustix::fs::PROC_SUPER_MAGIC) {
+    if rustix::fs::fstatfs(&file)?.f_type == rustix::fs::PROC_SUPER_MAGIC {
         return Err(refusal("it is a file of /proc, put a copy in its place"));
     }
     let mut bytes = Vec::new();
