@@ -12,6 +12,6 @@ pub mod prelude;
 pub mod runner;
 pub mod sandbox;
 pub mod stack;
-mod stale;
+pub(crate) mod stale;
 pub mod trace;
 pub mod tracer;

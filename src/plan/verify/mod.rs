@@ -1,6 +1,7 @@
 //! A plan held against real Portage: `emerge --pretend` on a scratch copy of the system with the proposed configuration.
 
 mod after;
+mod copier;
 mod emerge;
 mod scratch;
 

@@ -4,19 +4,31 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use filetime::FileTime;
 use tempfile::TempDir;
-use walkdir::WalkDir;
 
+use super::copier::Copier;
 use crate::gentoo::system::System;
+use crate::phase::stale;
 use crate::plan::Answer;
 
-/// Files of a record that no dependency needs, and that are big.
-const LEFT_OUT: [&str; 3] = ["CONTENTS", "environment.bz2", "NEEDED.ELF.2"];
+/// The copy; removed with the value, or by the next run.
+pub struct Scratch {
+    dir: TempDir,
+    _lock: fs::File,
+}
+
+impl Scratch {
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+}
 
 /// Copies what a plan depends on; the repositories stay where they are. `share`: Portage's own configuration.
-pub fn copy(system: &System, answer: &Answer, share: &Path) -> Result<TempDir, String> {
-    let scratch = tempfile::Builder::new().prefix("ebaudit-verify-").tempdir().map_err(|error| error.to_string())?;
+pub fn copy(system: &System, answer: &Answer, share: &Path) -> Result<Scratch, String> {
+    let parent = std::env::temp_dir();
+    stale::sweep(&parent);
+    let (dir, lock) = stale::make(&parent).map_err(|error| told(&parent, &error))?;
+    let scratch = Scratch { dir, _lock: lock };
     let (from, to) = (system.root(), scratch.path());
     for dir in [
         "var/tmp",
@@ -33,8 +45,9 @@ pub fn copy(system: &System, answer: &Answer, share: &Path) -> Result<TempDir, S
     for link in ["share/portage", "usr/share/portage"] {
         symlink(share, to.join(link)).map_err(|error| told(&to.join(link), &error))?;
     }
+    let mut copier = Copier::default();
     for dir in ["etc/portage", "var/db/pkg", "var/lib/portage"] {
-        tree(&from.join(dir), &to.join(dir))?;
+        copier.tree(&from.join(dir), &to.join(dir))?;
     }
     let conf = to.join("etc/portage");
     repositories(system, &conf)?;
@@ -58,7 +71,7 @@ pub fn copy(system: &System, answer: &Answer, share: &Path) -> Result<TempDir, S
     Ok(scratch)
 }
 
-fn told(path: &Path, error: &dyn std::fmt::Display) -> String {
+pub(super) fn told(path: &Path, error: &dyn std::fmt::Display) -> String {
     format!("{}: {error}", path.display())
 }
 
@@ -75,36 +88,6 @@ fn append(path: &Path, text: &str) -> Result<(), String> {
         fs::create_dir_all(folder).map_err(|error| told(folder, &error))?;
     }
     fs::write(path, old + text).map_err(|error| told(path, &error))
-}
-
-/// Files and folders with their times: a record in one file is only good with that of its folder.
-fn tree(from: &Path, to: &Path) -> Result<(), String> {
-    let mut folders = Vec::new();
-    for entry in WalkDir::new(from).follow_links(false) {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(error) if error.depth() == 0 => break,
-            Err(error) => return Err(error.to_string()),
-        };
-        let target = to.join(entry.path().strip_prefix(from).unwrap_or(entry.path()));
-        // links are followed one by one: what lies behind is wanted, not a way out of the scratch
-        let Ok(metadata) = fs::metadata(entry.path()) else { continue };
-        if metadata.is_dir() && entry.file_type().is_dir() {
-            fs::create_dir_all(&target).map_err(|error| told(&target, &error))?;
-            folders.push((target, FileTime::from_last_modification_time(&metadata)));
-        } else if metadata.is_dir() {
-            // make.profile is made anew; another linked folder holds configuration
-            if entry.file_name() != "make.profile" {
-                tree(&entry.path().canonicalize().map_err(|error| told(entry.path(), &error))?, &target)?;
-            }
-        } else if metadata.is_file() && !LEFT_OUT.iter().any(|name| entry.file_name() == *name) {
-            fs::copy(entry.path(), &target).map_err(|error| told(entry.path(), &error))?;
-        }
-    }
-    for (folder, time) in folders.into_iter().rev() {
-        filetime::set_file_mtime(&folder, time).map_err(|error| told(&folder, &error))?;
-    }
-    Ok(())
 }
 
 /// repos.conf with the places as they were found.
