@@ -77,7 +77,7 @@ fn made_up(text: &str) -> tempfile::TempDir {
 fn what_pkg_setup_set_is_kept_and_lines_are_those_of_the_ebuild() {
     let Some(venv) = venv() else { return };
     let text = "inherit guarded\nWORD=none\nLIST=( a )\n\npkg_setup() {\n\tWORD=text\n\tLIST+=( 'b c' )\n}\n\nsrc_unpack() {\n\techo 'some text' > a.txt\n}\n\n\
-         src_prepare() {\n\tdefault\n\tsed -i -e \"s/${WORD}/word ${#LIST[@]}/\" a.txt || die\n\tguarded_edit\n\tsed -i -e s/gone/x/ a.txt || die\n}\n";
+         src_prepare() {\n\tdefault\n\t[[ ${PWD} == ${WORKDIR} ]] || die\n\tsed -i -e \"s/${WORD}/word ${#LIST[@]}/\" a.txt || die\n\tguarded_edit\n\tsed -i -e s/gone/x/ a.txt || die\n}\n";
     let dir = made_up(text);
     let [own, portage] = both("dev-libs/a", dir.path(), &venv);
     assert_eq!(own[0]["edits"].as_array().map(Vec::len), Some(3), "{own:#}");

@@ -375,6 +375,10 @@ fn judge(outcome: &Outcome, context: &Context, job: &JobDir) -> Result<(), Failu
         End::Done | End::Stopped => Ok(()),
         End::Failed(reason) => {
             let reason = match reason.as_str() {
+                "" if context.options.portage.is_some() => format!(
+                    "Portage gave up; where its last output names flags (REQUIRED_USE), --use sets them{}",
+                    last_words(&outcome.tail)
+                ),
                 "" => format!("died without a message{}", last_words(&outcome.tail)),
                 reason => reason.to_owned(),
             };

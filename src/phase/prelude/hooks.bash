@@ -10,7 +10,8 @@ eb_keep() {
 	declare -gA EB_KEPT=()
 	for eb_name in $(compgen -v); do
 		case ${eb_name} in
-			EB_*|eb_*|BASH*|FUNCNAME|PIPESTATUS|RANDOM|SRANDOM|SECONDS|EPOCH*|LINENO|_|IFS|__*|x) continue ;;
+			# the shell's own, and what Portage sets for each phase
+			PWD|OLDPWD|DIRSTACK|SHLVL|REPLY|OPT*|EBUILD_*|PORTAGE_*|EB_*|eb_*|BASH*|FUNCNAME|PIPESTATUS|RANDOM|SRANDOM|SECONDS|EPOCH*|LINENO|_|IFS|__*|x) continue ;;
 			_*_ECLASS) unset "${eb_name}" 2> /dev/null; continue ;;
 		esac
 		case ${!eb_name@a} in
