@@ -111,6 +111,14 @@ pub enum Format {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    /// Bash with ebaudit's own functions
+    Own,
+    /// Portage's ebuild(1)
+    Portage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
     Error,
     Warning,
@@ -151,6 +159,14 @@ pub struct AuditArgs {
     /// Take distfiles for which the Manifest has no line
     #[arg(long)]
     pub allow_unverified: bool,
+
+    /// What runs the ebuilds' phases
+    #[arg(long, value_enum, default_value_t = Backend::Own)]
+    pub backend: Backend,
+
+    /// The virtual environment whose Portage --backend portage runs [default: ebuild on PATH]
+    #[arg(long, value_name = "VENV")]
+    pub portage: Option<PathBuf>,
 
     /// USE flags to set and unset, over what the profile and IUSE say
     #[arg(long = "use", value_name = "FLAGS", allow_hyphen_values = true)]
