@@ -51,8 +51,7 @@ pub fn own_fault(
         _ if !atom.use_deps.is_empty() && is_there(&atom) => BlockerKind::Use,
         Less(_) | LessOrEqual(_) | StartsWith(_) => BlockerKind::UpperBound,
         Greater(_) | GreaterOrEqual(_) if atom.subslot().is_none() || atom.is_built() => BlockerKind::LowerBound,
-        _ if pins(&atom) || atom.is_built() || atom.slot().is_some() => BlockerKind::Pinned,
-        _ => BlockerKind::NoVersion,
+        _ => BlockerKind::Pinned,
     };
     let because = match what {
         BlockerKind::NoEbuild => {
@@ -65,7 +64,9 @@ pub fn own_fault(
             kind.name()
         ),
         BlockerKind::LowerBound => format!("{cpv} goes with newer versions only ({} {atom})", kind.name()),
-        BlockerKind::NoVersion => format!("{cpv} needs {atom} ({}), which can't be had", kind.name()),
+        _ if !(pins(&atom) || atom.is_built() || atom.slot().is_some()) => {
+            format!("{cpv} needs {atom} ({}), which can't stay beside the goal", kind.name())
+        }
         _ => format!("{cpv} is pinned ({} {atom}), and no other version of it follows", kind.name()),
     };
     Fault { name, kind: what, needs: Some(atom.to_string()), because, lifts: Vec::new() }
