@@ -153,6 +153,27 @@ fn a_file_in_the_place_of_a_folder_is_told_before_anything_is_written() {
 }
 
 #[test]
+fn what_is_merged_is_audited() {
+    let words = [GOAL, "--audit", "--format", "json", "--no-sandbox"];
+    let output = plan(&ours(), &words);
+    let answer: Value = serde_json::from_str(&text(&output)).unwrap();
+    let audits = answer["audits"].as_array().unwrap();
+    // gentoo, guru and the overlay; whether the distfiles can be had is not the plan's matter
+    let audited: Vec<u64> = audits.iter().map(|audit| audit["summary"]["ebuilds"].as_u64().unwrap()).collect();
+    assert_eq!(audited, [1, 2, 16], "{}", errors(&output));
+}
+
+#[test]
+fn goals_that_contradict_and_packages_to_keep_are_said_to() {
+    let output = plan(&ours(), &["=dev-util/hip-10.0.0", "=dev-util/hip-7.2.4"]);
+    assert!(text(&output).contains("contradict each other"), "{}", text(&output));
+    let output = plan(&ours(), &[GOAL, "--keep", "sci-libs/rocBLAS"]);
+    assert!(text(&output).contains("give up --keep sci-libs/rocBLAS"), "{}", text(&output));
+    let output = plan(&ours(), &[GOAL, "--world"]);
+    assert!(text(&output).contains("--update --deep --newuse --with-bdeps=y @world"), "{}", text(&output));
+}
+
+#[test]
 fn words_that_are_no_goal() {
     for (words, said) in [
         (&["dev-util/hipp"][..], "there is dev-util/hip"),
@@ -162,6 +183,9 @@ fn words_that_are_no_goal() {
         (&["!dev-util/hip"], "blocker"),
         (&["dev-util/hip@"], "sub-slot"),
         (&[], "GOAL"),
+        (&[""], "no package"),
+        (&["@world"], "a set"),
+        (&["--list", "--world"], "--world"),
         (&["--list", "dev-util/hip"], "--list"),
         (&[GOAL, "--graph", "plan.png"], ".svg, .dot or .html"),
         (&[GOAL, "--verify", "--portage", "/nowhere"], "/nowhere"),

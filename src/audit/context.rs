@@ -8,6 +8,7 @@ use crate::gentoo::masters::RepositorySet;
 use crate::gentoo::mirrors::Mirrors;
 use crate::gentoo::profile::{Profile, UseChange};
 use crate::phase::job::RunDir;
+use crate::phase::portage::Portage;
 use crate::phase::runner::Bounds;
 use crate::source::unpack::Limits;
 use crate::source::{DistfileStore, Progress};
@@ -23,6 +24,8 @@ pub struct Options {
     /// The sources of live ebuilds, by CPV.
     pub sources: BTreeMap<String, PathBuf>,
     pub eclass_edits: bool,
+    /// Runs the phases where it is to be Portage.
+    pub portage: Option<Portage>,
     /// How large a job's tree may be.
     pub most: Most,
 }

@@ -10,6 +10,7 @@ use super::context::Context;
 use super::distfiles;
 use super::eapi;
 use super::failure::Failure;
+use super::portage;
 use super::report;
 use super::suggest::Fixes;
 use super::variables;
@@ -91,6 +92,7 @@ pub fn source_metadata(
         eclass_dirs: &set.eclass_dirs(),
         repositories: &set.locations(),
         variables: &variables::of_name(ebuild, &eapi, limits),
+        portage: None,
         bounds,
     };
     let mut found = None;
@@ -129,8 +131,12 @@ fn go(context: &Context, ebuild: &EbuildFile, facts: &mut Facts, kept: &mut Opti
     facts.eapi = eapi::declared(&facts.text);
     eapi::supported(&facts.eapi)?;
     let source = context.options.sources.get(&ebuild.cpv.to_string());
-    let job = JobDir::create(&context.run, &format!("{}/{}", ebuild.cpv.category, ebuild.cpv.pf()))
-        .map_err(|e| Failure::prepare(format!("can't make the job's folders: {e}")))?;
+    let name = format!("{}/{}", ebuild.cpv.category, ebuild.cpv.pf());
+    let job = match context.options.portage {
+        Some(_) => JobDir::for_portage(&context.run, &name),
+        None => JobDir::create(&context.run, &name),
+    };
+    let job = job.map_err(|e| Failure::prepare(format!("can't make the job's folders: {e}")))?;
     let job = kept.insert(job);
     // a death in pkg_setup speaks of the machine, not of the source: recorded, and the phases go on without it
     for skip_setup in [false, true] {
@@ -174,14 +180,16 @@ fn phases(
         eclass_dirs: &eclass_dirs,
         repositories: &context.set.locations(),
         variables: &variables,
+        portage: context.options.portage.as_ref(),
         bounds: &context.options.bounds,
     };
     let mut failure = None;
     let outcome = runner::run(&task, |step| {
         let done = match step {
             // the second run finds its source in place
-            Step::Sourced if skip_setup => Ok(()),
-            Step::Sourced => sourced(context, ebuild, facts, job, source),
+            Step::Sourced if skip_setup => configured(context, ebuild, facts, job, skip_setup),
+            Step::Sourced => sourced(context, ebuild, facts, job, source)
+                .and_then(|()| configured(context, ebuild, facts, job, skip_setup)),
             Step::Unpacked => unpacked(context, facts, job),
         };
         done.map_err(|f| failure = Some(f)).is_ok()
@@ -247,7 +255,7 @@ fn sourced(
         let s = PathBuf::from(map.get("S").map(String::as_str).unwrap_or_default());
         copy_source(source, &s, &job.workdir())?;
         unpacked = true;
-    } else if !own {
+    } else if !own && context.options.portage.is_none() {
         for (name, path) in &found {
             let done = unpack::unpack(path, OsStr::new(name), &job.workdir(), &facts.eapi, &limits);
             let done = done.map_err(unpack_failure)?;
@@ -263,6 +271,19 @@ fn sourced(
         .map_err(|e| Failure::prepare(format!("can't hand USE to the phase: {e}")))?;
     (facts.metadata, facts.flags) = (Some(metadata), Some(flags));
     Ok(())
+}
+
+/// Portage's configuration, where it is to run the phases.
+fn configured(
+    context: &Context,
+    ebuild: &EbuildFile,
+    facts: &Facts,
+    job: &JobDir,
+    skip_setup: bool,
+) -> Result<(), Failure> {
+    let (Some(_), Some(flags)) = (&context.options.portage, &facts.flags) else { return Ok(()) };
+    portage::configure(context, ebuild, job, flags, skip_setup)
+        .map_err(|e| Failure::prepare(format!("can't write Portage's configuration: {e}")))
 }
 
 fn unpacked(context: &Context, facts: &mut Facts, job: &JobDir) -> Result<(), Failure> {
@@ -354,6 +375,10 @@ fn judge(outcome: &Outcome, context: &Context, job: &JobDir) -> Result<(), Failu
         End::Done | End::Stopped => Ok(()),
         End::Failed(reason) => {
             let reason = match reason.as_str() {
+                "" if context.options.portage.is_some() => format!(
+                    "Portage gave up; where its last output names flags (REQUIRED_USE), --use sets them{}",
+                    last_words(&outcome.tail)
+                ),
                 "" => format!("died without a message{}", last_words(&outcome.tail)),
                 reason => reason.to_owned(),
             };

@@ -12,6 +12,7 @@ mod findings;
 mod job;
 mod literal_variable;
 mod perl;
+mod portage;
 mod report;
 pub mod rules;
 mod shelves;

@@ -33,12 +33,15 @@ pub fn of_name(ebuild: &EbuildFile, eapi: &str, limits: &Limits) -> BTreeMap<Str
 /// Writes the text that the prelude sources once USE and A are known.
 pub fn write_settled(path: &Path, flags: &UseState, archives: &[String], unpacked: bool) -> io::Result<()> {
     let mut text = String::new();
+    for (name, value) in flags.variables() {
+        // they were there before the ebuild was sourced: what it assigned itself (LLVM_SLOT=20) holds
+        let value = quoted(value);
+        let value = if name == "USE" { value } else { format!("${{{name}-{value}}}") };
+        text.push_str(&format!("export {name}={value}\n"));
+    }
     let mut set = |name: &str, value: &str| {
         text.push_str(&format!("export {name}={}\n", quoted(value)));
     };
-    for (name, value) in flags.variables() {
-        set(name, value);
-    }
     set("A", &archives.join(" "));
     set("EB_IUSE_EFFECTIVE", &flags.effective().iter().cloned().collect::<Vec<_>>().join(" "));
     set("EB_UNPACKED", if unpacked { "1" } else { "" });

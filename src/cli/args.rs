@@ -48,35 +48,35 @@ pub struct PlanArgs {
     pub root: PathBuf,
 
     /// A package that may be unmerged though world names it; may be repeated
-    #[arg(long, value_name = "PACKAGE")]
+    #[arg(long, value_name = "PACKAGE", conflicts_with_all = ["list", "check"])]
     pub without: Vec<String>,
 
     /// A package that must not change; may be repeated
-    #[arg(long, value_name = "PACKAGE")]
+    #[arg(long, value_name = "PACKAGE", conflicts_with_all = ["list", "check"])]
     pub keep: Vec<String>,
 
     /// Hold the plan against real Portage: emerge --pretend on a scratch copy of the system
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["list", "check"])]
     pub verify: bool,
 
     /// The virtual environment whose Portage --verify asks [default: emerge on PATH]
     #[arg(long, value_name = "VENV", requires = "verify")]
     pub portage: Option<PathBuf>,
 
-    /// Audit the ebuilds of the plan as well (text format)
-    #[arg(long)]
+    /// Audit the ebuilds of the plan as well
+    #[arg(long, conflicts_with_all = ["list", "check"])]
     pub audit: bool,
 
-    /// Give the command in the form that also updates world
-    #[arg(long)]
+    /// Give the command that updates the rest of world afterwards, too
+    #[arg(long, conflicts_with_all = ["list", "check"])]
     pub world: bool,
 
     /// Write the lines of configuration as files that can be copied to etc/portage
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "check"])]
     pub write: Option<PathBuf>,
 
     /// Draw the plan: an .svg, .dot or .html file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "check"])]
     pub graph: Option<PathBuf>,
 
     /// How to print the plan
@@ -108,6 +108,14 @@ pub enum Format {
     Text,
     Json,
     Jsonl,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    /// Bash with ebaudit's own functions
+    Own,
+    /// Portage's ebuild(1)
+    Portage,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -151,6 +159,14 @@ pub struct AuditArgs {
     /// Take distfiles for which the Manifest has no line
     #[arg(long)]
     pub allow_unverified: bool,
+
+    /// What runs the ebuilds' phases
+    #[arg(long, value_enum, default_value_t = Backend::Own)]
+    pub backend: Backend,
+
+    /// The virtual environment whose Portage --backend portage runs [default: ebuild on PATH]
+    #[arg(long, value_name = "VENV")]
+    pub portage: Option<PathBuf>,
 
     /// USE flags to set and unset, over what the profile and IUSE say
     #[arg(long = "use", value_name = "FLAGS", allow_hyphen_values = true)]

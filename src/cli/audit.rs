@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context as _, Result, bail};
 use rayon::prelude::*;
 
-use super::args::{AuditArgs, FailOn, Format, When};
+use super::args::{AuditArgs, Backend, FailOn, Format, When};
 use super::fix::{self, Fixed};
 use super::resume::Journal;
 use super::{exit, progress};
@@ -26,6 +26,7 @@ use crate::gentoo::repo_config::RepoConfig;
 use crate::gentoo::repository::{EbuildFile, Problem};
 use crate::gentoo::targets::Targets;
 use crate::phase::job::RunDir;
+use crate::phase::portage::Portage;
 use crate::phase::runner;
 use crate::phase::sandbox::Sandbox;
 use crate::report::model::{EbuildReport, Level, Report, RepositoryInfo, SCHEMA, Status, Summary, Tool};
@@ -127,6 +128,7 @@ fn options(args: &AuditArgs, cwd: &Path) -> Result<Options> {
         sources.insert(cpv.clone(), dir);
     }
     Ok(Options {
+        portage: portage(args, cwd)?,
         use_changes,
         bounds: args.bounds.of_phases(),
         limits: args.bounds.of_archives(),
@@ -135,6 +137,23 @@ fn options(args: &AuditArgs, cwd: &Path) -> Result<Options> {
         eclass_edits: args.eclass_edits,
         most: Most { entries: args.bounds.max_tree_files as usize, depth: args.bounds.max_depth },
     })
+}
+
+/// Portage, where it is to run the phases.
+fn portage(args: &AuditArgs, cwd: &Path) -> Result<Option<Portage>> {
+    if args.backend == Backend::Own {
+        if args.portage.is_some() {
+            bail!("--portage needs --backend portage");
+        }
+        return Ok(None);
+    }
+    if args.suggest || args.fix {
+        bail!(
+            "--suggest and --fix try changed ebuilds, which Portage would not take from outside of a repository; use --backend own"
+        );
+    }
+    let venv = args.portage.as_ref().map(|venv| cwd.join(venv));
+    Portage::find(venv.as_deref()).context("--backend portage").map(Some)
 }
 
 /// The slot of an ebuild, from the cache; without one it is not known yet, and any slot is taken for right.

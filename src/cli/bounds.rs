@@ -32,6 +32,12 @@ pub struct SandboxArgs {
 }
 
 impl SandboxArgs {
+    /// The same as words of a command line.
+    pub fn words(&self) -> Vec<String> {
+        let name = self.sandbox.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        if self.no_sandbox { vec!["--no-sandbox".to_owned()] } else { vec![format!("--sandbox={name}")] }
+    }
+
     pub fn choice(&self) -> Choice {
         match self.sandbox {
             _ if self.no_sandbox => Choice::Only(Tier::None),

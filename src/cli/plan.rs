@@ -7,10 +7,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use clap::Parser as _;
 use serde::Serialize;
 
-use super::args::{Args, Command, PlanArgs, PlanFormat, When};
+use super::args::{PlanArgs, PlanFormat, When};
 use super::{drop_in, exit};
 use crate::audit;
 use crate::gentoo::cpv::Cpv;
@@ -49,6 +48,7 @@ pub fn run(args: PlanArgs) -> Result<u8> {
     let mut answer = plan::plan(&system, &args.goals, &options)?;
     plan::gates::check(&system, &mut answer);
     problems(&args, &system);
+    answer.problems = system.problems();
     if args.verify && answer.status == Status::Planned {
         answer.verification = Some(plan::verify::verify(&system, &answer, args.portage.as_deref())?);
     }
@@ -58,13 +58,20 @@ pub fn run(args: PlanArgs) -> Result<u8> {
     if let Some(dir) = &args.write {
         drop_in::write(dir, &answer)?;
     }
-    print(&args, &answer)?;
+    let mut status = exit::DONE;
+    let mut audits = Vec::new();
+    if args.audit {
+        (status, audits) = audit_targets(&args, &system, &answer)?;
+    }
+    if args.format == PlanFormat::Json {
+        answer.audits = audits.drain(..).filter_map(|report| serde_json::from_slice(&report).ok()).collect();
+    }
+    print(&args, &answer, &audits)?;
     if answer.verification.as_ref().is_some_and(|said| !said.agrees) {
         eprintln!("ebaudit: Portage does not do what this plan says; please report it with the system's files");
         return Ok(exit::INTERNAL);
     }
-    let audited = if args.audit { audit_targets(&system, &answer)? } else { exit::DONE };
-    Ok(if answer.status == Status::Impossible { exit::FINDINGS } else { audited })
+    Ok(if answer.status == Status::Impossible { exit::FINDINGS } else { status })
 }
 
 /// The system; ebuilds that no cache has are sourced as an audit sources them.
@@ -87,32 +94,34 @@ fn load(args: &PlanArgs) -> Result<System> {
     Ok(System::load_with(&args.root, environment, source)?)
 }
 
-/// Audits the ebuilds of a plan, a repository at a time; the highest exit status.
-fn audit_targets(system: &System, answer: &Answer) -> Result<u8> {
-    let mut status = exit::DONE;
+/// Audits the ebuilds of a plan, a repository at a time: the highest exit status, and what the audits print.
+fn audit_targets(args: &PlanArgs, system: &System, answer: &Answer) -> Result<(u8, Vec<Vec<u8>>)> {
+    let program = std::env::current_exe().context("can't find this program's own file")?;
+    let (mut status, mut reports) = (exit::DONE, Vec::new());
     for (name, location, _) in system.repositories() {
-        let mut words = vec![OsString::from("ebaudit"), "audit".into(), "--quiet".into()];
         let merged = answer.steps.iter().filter(|step| step.action != Action::Uninstall && step.repository == name);
-        let before = words.len();
+        let mut ebuilds = Vec::new();
         for step in merged {
             let cpv = Cpv::parse(step.atom.trim_start_matches('=').split("::").next().unwrap_or(&step.atom))?;
-            words.push(location.join(format!("{}/{}.ebuild", cpv.cp(), cpv.pf())).into());
+            ebuilds.push(location.join(format!("{}/{}.ebuild", cpv.cp(), cpv.pf())));
         }
-        if words.len() == before {
+        if ebuilds.is_empty() {
             continue;
         }
+        // a process of its own: an audit takes the signals and the work folder for itself
+        let mut audit = std::process::Command::new(&program);
+        audit.arg("audit").args(ebuilds).args(args.sandbox.words()).args(["--quiet", "--color", "never", "--format"]);
+        audit.arg(if args.format == PlanFormat::Json { "json" } else { "text" });
         for (master, place, _) in system.repositories().filter(|(other, ..)| *other != name) {
             let mut word = OsString::from(format!("--repository={master}="));
             word.push(place);
-            words.push(word);
+            audit.arg(word);
         }
-        println!("\nAudit of what the plan merges from {name}");
-        match Args::try_parse_from(words)?.command {
-            Command::Audit(args) => status = status.max(super::audit::run(*args)?),
-            Command::Plan(_) => {}
-        }
+        let done = audit.stderr(std::process::Stdio::inherit()).output().context("can't run the audit")?;
+        status = status.max(done.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(exit::INTERNAL));
+        reports.push(done.stdout);
     }
-    Ok(status)
+    Ok((status, reports))
 }
 
 fn problems(args: &PlanArgs, system: &System) {
@@ -123,7 +132,7 @@ fn problems(args: &PlanArgs, system: &System) {
     }
 }
 
-fn print(args: &PlanArgs, answer: &Answer) -> Result<()> {
+fn print(args: &PlanArgs, answer: &Answer, audits: &[Vec<u8>]) -> Result<()> {
     match args.format {
         PlanFormat::Json => put(args, &json(answer)?),
         PlanFormat::Text => {
@@ -136,6 +145,10 @@ fn print(args: &PlanArgs, answer: &Answer) -> Result<()> {
             };
             let mut bytes = Vec::new();
             text::print(&mut bytes, answer, text::Look { color, reasons: if args.verbose { usize::MAX } else { 2 } })?;
+            for report in audits {
+                bytes.extend(b"\nAudit of what is merged\n");
+                bytes.extend(report);
+            }
             put(args, &bytes)
         }
     }

@@ -84,7 +84,8 @@ impl Journal {
 /// What all reports of a run depend on.
 fn key(args: &AuditArgs, context: &Context) -> String {
     let mut sum = md5::Context::new();
-    let options = (&args.use_flags, &args.profile, &args.source, args.eclass_edits, args.allow_unverified);
+    let backend = (args.backend, &args.portage);
+    let options = (backend, &args.use_flags, &args.profile, &args.source, args.eclass_edits, args.allow_unverified);
     sum.consume(format!("{} {options:?} {:?} {}", env!("CARGO_PKG_VERSION"), args.bounds, args.suggest));
     sum.consume(context.run.sandbox.tier().name());
     for location in context.set.locations() {

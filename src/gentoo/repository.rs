@@ -197,7 +197,8 @@ impl Repository {
     }
 }
 
-fn is_repository(dir: &Path) -> bool {
+/// Whether a directory has what makes it a repository.
+pub(super) fn is_repository(dir: &Path) -> bool {
     dir.join("profiles/repo_name").is_file() || dir.join("metadata/layout.conf").is_file()
 }
 

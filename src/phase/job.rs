@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::prelude;
@@ -100,7 +101,6 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
 }
 
 fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
     fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }
 
@@ -108,17 +108,54 @@ fn is_executable(path: &Path) -> bool {
 #[derive(Debug)]
 pub struct JobDir {
     root: PathBuf,
+    /// Where WORKDIR and its like are: `root`, or where Portage wants them below it.
+    build: PathBuf,
 }
 
 impl JobDir {
     /// Empty folders for `name` (CATEGORY/PF) in `run`.
     pub fn create(run: &RunDir, name: &str) -> io::Result<JobDir> {
         let root = run.path().join("jobs").join(name);
-        for dir in ["work", "temp", "homedir", "image", "distdir", "ctl"] {
-            fs::create_dir_all(root.join(dir))?;
+        JobDir { build: root.clone(), root }.made()
+    }
+
+    /// As [`create`](JobDir::create), laid out so that `root` can be Portage's PORTAGE_TMPDIR.
+    pub fn for_portage(run: &RunDir, name: &str) -> io::Result<JobDir> {
+        let root = run.path().join("jobs").join(name);
+        JobDir { build: root.join("portage").join(name), root }.made()
+    }
+
+    fn made(self) -> io::Result<JobDir> {
+        for dir in ["work", "temp", "homedir", "image"] {
+            fs::create_dir_all(self.build.join(dir))?;
         }
-        TraceDir::create(&root.join("trace"))?;
-        Ok(JobDir { root })
+        for dir in ["distdir", "ctl"] {
+            fs::create_dir_all(self.root.join(dir))?;
+        }
+        if self.build != self.root {
+            fs::create_dir_all(self.config())?;
+            // Portage gives it the bit for the group, which nobody may do within the sandbox
+            let ipc = self.build.join(".ipc");
+            fs::create_dir_all(&ipc)?;
+            fs::set_permissions(&ipc, fs::Permissions::from_mode(0o2770))?;
+        }
+        TraceDir::create(&self.root.join("trace"))?;
+        Ok(self)
+    }
+
+    /// PORTAGE_BUILDDIR.
+    pub fn build(&self) -> &Path {
+        &self.build
+    }
+
+    /// What Portage writes in.
+    pub fn portage_tmp(&self) -> PathBuf {
+        self.root.join("portage")
+    }
+
+    /// Portage's PORTAGE_CONFIGROOT.
+    pub fn config(&self) -> PathBuf {
+        self.root.join("config")
     }
 
     pub fn root(&self) -> &Path {
@@ -126,19 +163,19 @@ impl JobDir {
     }
 
     pub fn workdir(&self) -> PathBuf {
-        self.root.join("work")
+        self.build.join("work")
     }
 
     pub fn temp(&self) -> PathBuf {
-        self.root.join("temp")
+        self.build.join("temp")
     }
 
     pub fn home(&self) -> PathBuf {
-        self.root.join("homedir")
+        self.build.join("homedir")
     }
 
     pub fn image(&self) -> PathBuf {
-        self.root.join("image")
+        self.build.join("image")
     }
 
     pub fn distdir(&self) -> PathBuf {
@@ -164,7 +201,11 @@ impl JobDir {
 
     /// The folders that the phase may write.
     pub fn writable(&self) -> Vec<PathBuf> {
-        ["work", "temp", "homedir", "image", "ctl", "trace"].map(|name| self.root.join(name)).into()
+        let own = ["ctl", "trace"].map(|name| self.root.join(name));
+        if self.build != self.root {
+            return own.into_iter().chain([self.portage_tmp()]).collect();
+        }
+        ["work", "temp", "homedir", "image"].map(|name| self.root.join(name)).into_iter().chain(own).collect()
     }
 }
 

@@ -8,6 +8,7 @@ pub mod job;
 pub mod names;
 pub mod notes;
 pub mod output;
+pub mod portage;
 pub mod prelude;
 pub mod runner;
 pub mod sandbox;

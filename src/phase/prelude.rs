@@ -18,6 +18,9 @@ const FILES: &[(&str, &str)] = files![
     "unpack.bash",
     "patch.bash",
     "helpers.bash",
+    "stubs.bash",
+    "portage.bash",
+    "hooks.bash",
     "defaults.bash"
 ];
 

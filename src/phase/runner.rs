@@ -16,6 +16,7 @@ use super::checkpoint::Checkpoint;
 use super::job::{JobDir, RunDir, find_program};
 use super::notes::{self, Death, Note};
 use super::output::Pump;
+use super::portage::Portage;
 use super::prelude;
 use super::sandbox::{self, Message, Overrun, Spec, Word};
 use super::tracer::env;
@@ -52,6 +53,8 @@ pub struct Task<'a> {
     pub repositories: &'a [PathBuf],
     /// PMS's variables (P, PN, …) and the profile's.
     pub variables: &'a BTreeMap<String, OsString>,
+    /// By which src_unpack and src_prepare are run; bash with the prelude otherwise.
+    pub portage: Option<&'a Portage>,
     pub bounds: &'a Bounds,
 }
 
@@ -198,6 +201,10 @@ fn spec(task: &Task) -> io::Result<Spec> {
     files.push(task.job.distdir());
     // a trial's text lies in a folder of its own
     files.extend(task.ebuild.parent().map(Path::to_owned));
+    if let Some(portage) = task.portage {
+        files.push(task.job.config());
+        files.extend(portage.read.iter().cloned());
+    }
     Ok(Spec {
         write: task.job.writable().into_iter().collect(),
         trace: Word(task.job.trace().path().into()),
@@ -239,6 +246,13 @@ fn environment(task: &Task) -> BTreeMap<String, OsString> {
     set("EB_PRELUDE", run.prelude().into());
     set("EB_BIN", run.bin().into());
     set("EB_CTL", job.ctl().into());
+    if let Some(portage) = task.portage {
+        let words = portage.words.iter().map(|word| word.as_os_str()).collect::<Vec<_>>();
+        set("EB_PORTAGE", words.join(std::ffi::OsStr::new("\n")));
+        set("EB_PORTAGE_CONFIG", job.config().into());
+        set("EB_PORTAGE_BUILD", job.build().into());
+        set("EB_PORTAGE_PATH", std::env::var_os("PATH").unwrap_or_default());
+    }
     set(env::REAL, run.sandbox.real(run).into());
     set(env::TRACE, job.trace().path().into());
     env

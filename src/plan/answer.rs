@@ -43,6 +43,8 @@ pub struct Answer {
     pub config_reasons: BTreeMap<String, String>,
     pub blockers: Vec<Blocker>,
     pub keeps_old: Vec<Remark>,
+    /// What is wrong with the machine's files and was passed over.
+    pub problems: Vec<crate::gentoo::system::Problem>,
     pub warnings: Vec<Remark>,
     pub stages: Vec<Vec<String>>,
     /// Who holds whom among the packages of the steps.
@@ -52,6 +54,12 @@ pub struct Answer {
     pub rollback: Vec<String>,
     /// What was there and has no ebuild any more, `category/package-version`.
     pub rollback_lost: Vec<String>,
+    /// What to run afterwards to update the rest of world, where that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub world_command: Vec<String>,
+    /// The reports of the audits of what the plan merges, one a repository, where they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub audits: Vec<serde_json::Value>,
     /// What real Portage says of it, where it was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,

@@ -57,7 +57,10 @@ pub fn kept(
             for (kind, dep) in ebuild.dependencies() {
                 let mut atoms = Vec::new();
                 active(universe, other, dep, &mut atoms);
-                let gained = |atom: &&Atom| atom.slot_operator == SlotOperator::Equal && names.contains(atom.name());
+                let gained = |atom: &&Atom| {
+                    let binds = atom.slot_operator == SlotOperator::Equal && names.contains(atom.name());
+                    binds && !has_binding(instance, atom.name())
+                };
                 if let Some(atom) = atoms.into_iter().find(gained) {
                     answer.warnings.push(Remark {
                         package: instance.cpv(),
@@ -72,8 +75,48 @@ pub fn kept(
             }
         }
     }
+    answer.warnings.extend(disagreements(universe, &names, solution));
     answer.keeps_old.sort();
     answer.warnings.sort();
+}
+
+fn has_binding(record: &super::universe::Instance, name: &str) -> bool {
+    let mut atoms = Vec::new();
+    record.dependencies().for_each(|(_, dep)| dep.atoms(&mut atoms));
+    atoms.iter().any(|atom| atom.name() == name && atom.is_built())
+}
+
+/// Where the ebuild that is merged says otherwise than the record of the same version.
+fn disagreements(universe: &Universe<'_>, moved: &BTreeSet<&str>, solution: &Solution) -> Vec<Remark> {
+    let mut out = Vec::new();
+    for fate in &solution.fates {
+        let Fate::Merged { id, over: Some(record), .. } = fate else { continue };
+        let (ebuild, record) = (&universe.instances[*id], &universe.instances[*record]);
+        if ebuild.cpv.version != record.cpv.version {
+            continue;
+        }
+        if ebuild.subslot != record.subslot {
+            out.push(Remark {
+                package: ebuild.cpv(),
+                because: format!(
+                    "its SLOT was changed without a new version: :{}/{} is installed, the ebuild has :{}/{}",
+                    record.slot, record.subslot, ebuild.slot, ebuild.subslot
+                ),
+            });
+        }
+        let binds = |instance: &super::universe::Instance, name: &str| {
+            let mut atoms = Vec::new();
+            instance.dependencies().for_each(|(_, dep)| dep.atoms(&mut atoms));
+            atoms.iter().any(|atom| atom.name() == name && atom.slot_operator == SlotOperator::Equal)
+        };
+        for name in moved.iter().filter(|name| binds(record, name) && !binds(ebuild, name)) {
+            out.push(Remark {
+                package: ebuild.cpv(),
+                because: format!("its record is bound to {name}, its ebuild is not any more: it is rebuilt this once"),
+            });
+        }
+    }
+    out
 }
 
 /// The strongest tie between each two packages of the plan.

@@ -122,7 +122,7 @@ fn config(answer: &mut Answer, universe: &Universe<'_>, solution: &Solution, wor
                     line(
                         "package.accept_keywords",
                         format!("{atom} {accept}"),
-                        format!("it is not keyworded for {} as accepted", universe.source().arch()),
+                        format!("its keywords are not accepted for {} without this line", universe.source().arch()),
                     );
                 }
                 Obstacle::Mask { origin, comment } => {

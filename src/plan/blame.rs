@@ -223,7 +223,7 @@ impl Court<'_, '_> {
             let instance = &universe.instances[id];
             let holder = &universe.instances[own];
             let itself = instance.name == holder.name && instance.slot == holder.slot;
-            !itself && atom.matches(instance.package()) && use_holds(universe, own, id, atom)
+            !itself && instance.is_matched_by(atom) && use_holds(universe, own, id, atom)
         };
         let all = |met: Vec<Id>| {
             let mut alive = met.into_iter().filter(|&id| self.is_alive(id)).peekable();
@@ -404,7 +404,7 @@ impl Court<'_, '_> {
                         .filter(|&id| {
                             &*universe.instances[id].name == needed
                                 && self.is_alive(id)
-                                && atoms.iter().all(|atom| atom.matches(universe.instances[id].package()))
+                                && atoms.iter().all(|atom| universe.instances[id].is_matched_by(atom))
                         })
                         .collect(),
                     _ => atoms

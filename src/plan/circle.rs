@@ -14,7 +14,9 @@ use super::universe::{Id, Kind, Universe};
 /// Portage merges, again and again, a group of packages that need each other to run and none of which waits for a package
 /// outside to be built. It waits where nothing that is installed before helps: for what building needs, for a binding of
 /// what running needs to a slot or sub-slot that is not there yet, and for the successor of what a strong blocker hits.
-pub fn circle(universe: &Universe<'_>, state: &State, solution: &Solution) -> Option<Vec<Id>> {
+///
+/// For each of them also the other ebuilds of its slot that wait for the same packages: any of these would do no better.
+pub fn circle(universe: &Universe<'_>, state: &State, solution: &Solution) -> Option<Vec<Vec<Id>>> {
     let waits = Waits::of(universe, state, solution);
     let mut left: BTreeSet<Id> = waits.hard.keys().copied().collect();
     loop {
@@ -31,7 +33,36 @@ pub fn circle(universe: &Universe<'_>, state: &State, solution: &Solution) -> Op
     let nodes: Vec<Id> = left.iter().copied().collect();
     let edges: BTreeMap<Id, BTreeSet<Id>> =
         nodes.iter().map(|id| (*id, waits.hard[id].union(&waits.running[id]).copied().collect())).collect();
-    components(&nodes, &edges).into_iter().find(|component| component.len() > 1)
+    let circle = components(&nodes, &edges).into_iter().find(|component| component.len() > 1)?;
+    Some(circle.iter().map(|&id| alike(universe, &waits, &circle, id)).collect())
+}
+
+/// The ebuilds of the slot of `id` that wait to be built for all packages of the circle that it waits for, whatever the
+/// flags; itself alone if it waits for another reason.
+fn alike(universe: &Universe<'_>, waits: &Waits, circle: &[Id], id: Id) -> Vec<Id> {
+    let names: BTreeSet<&str> = waits.hard[&id]
+        .union(&waits.running[&id])
+        .filter(|other| circle.contains(other))
+        .map(|&other| &*universe.instances[other].name)
+        .collect();
+    let own = &universe.instances[id];
+    let outright = |other: Id| {
+        let mut found = BTreeSet::new();
+        for (kind, dep) in universe.instances[other].dependencies().filter(|(kind, _)| kind.is_for_building()) {
+            if let (true, Dep::Atom(atom)) = (kind.is_for_building(), dep)
+                && !atom.is_blocker()
+                && State::today().satisfiers(universe, other, atom).is_empty()
+            {
+                found.insert(atom.name());
+            }
+        }
+        names.iter().all(|name| found.contains(name))
+    };
+    if !outright(id) {
+        return vec![id];
+    }
+    let slot = universe.offered(&own.name).iter().copied().filter(|&other| universe.instances[other].slot == own.slot);
+    slot.filter(|&other| other == id || outright(other)).collect()
 }
 
 /// What merges wait for.
@@ -63,7 +94,7 @@ impl Waits {
                 let mut atoms = Vec::new();
                 active(universe, id, dep, &mut atoms);
                 for atom in atoms.into_iter().filter(|atom| atom.blocker == Blocker::Strong) {
-                    let replaced = over.iter().filter(|(old, _)| atom.matches(universe.instances[*old].package()));
+                    let replaced = over.iter().filter(|(old, _)| universe.instances[*old].is_matched_by(atom));
                     hard.extend(replaced.map(|(_, new)| *new));
                 }
             }

@@ -7,6 +7,7 @@ use crate::gentoo::atom::VersionTest;
 use crate::gentoo::dependency::Atom;
 
 use super::answer::BlockerKind;
+use super::family::pins;
 use super::goal::Goal;
 use super::required_use::required;
 use super::solver::{Lit, Solver};
@@ -63,6 +64,9 @@ pub fn own_fault(
             kind.name()
         ),
         BlockerKind::LowerBound => format!("{cpv} goes with newer versions only ({} {atom})", kind.name()),
+        _ if !(pins(&atom) || atom.is_built() || atom.slot().is_some()) => {
+            format!("{cpv} needs {atom} ({}), which can't stay beside the goal", kind.name())
+        }
         _ => format!("{cpv} is pinned ({} {atom}), and no other version of it follows", kind.name()),
     };
     Fault { name, kind: what, needs: Some(atom.to_string()), because, lifts: Vec::new() }

@@ -27,17 +27,25 @@ pub struct Goal {
     pub text: String,
     pub atom: Atom,
     pub subslot: Option<String>,
+    /// Whether the sub-slot was not asked for but is that of the newest version that is visible.
+    pub newest: bool,
 }
 
 impl Goal {
     /// Reads `=dev-util/hip-10.0.0`, `dev-util/hip@10.0`, `dev-libs/icu`. The last means the sub-slot of the newest
     /// version that is visible, or if none is, of the newest that a line of configuration makes so.
     pub fn read(text: &str, universe: &mut Universe<'_>) -> Result<Goal, GoalError> {
+        if text.starts_with('@') {
+            return Err(GoalError::Syntax(text.to_owned(), "a set is none".to_owned()));
+        }
         let (atom, subslot) = match text.split_once('@') {
             Some((atom, subslot)) => (atom, Some(subslot.to_owned())),
             None => (text, None),
         };
         let syntax = |why: String| GoalError::Syntax(text.to_owned(), why);
+        if atom.is_empty() {
+            return Err(syntax("no package is named".to_owned()));
+        }
         if atom.starts_with('!') {
             return Err(syntax("a blocker can't be reached".to_owned()));
         }
@@ -61,10 +69,11 @@ impl Goal {
             let near = near::Near(near::nearest(&name, names));
             return Err(GoalError::Unknown(text.to_owned(), name, near.to_string()));
         }
-        let mut goal = Goal { text: text.to_owned(), atom: parsed, subslot };
+        let mut goal = Goal { text: text.to_owned(), atom: parsed, subslot, newest: false };
         let bare = goal.atom.as_str() == name || goal.atom.slot().is_some() && goal.atom.subslot().is_none();
         if goal.subslot.is_none() && bare {
             goal.subslot = newest_subslot(&goal.atom, universe);
+            goal.newest = true;
         }
         Ok(goal)
     }
@@ -72,8 +81,7 @@ impl Goal {
     /// Whether an instance is what the goal asks for.
     pub fn is_met_by(&self, universe: &Universe<'_>, id: Id) -> bool {
         let instance = &universe.instances[id];
-        self.atom.matches(instance.package())
-            && self.subslot.as_ref().is_none_or(|subslot| *subslot == instance.subslot)
+        instance.is_matched_by(&self.atom) && self.subslot.as_ref().is_none_or(|subslot| *subslot == instance.subslot)
     }
 
     /// All instances that meet it.
@@ -90,7 +98,7 @@ fn newest_subslot(atom: &Atom, universe: &Universe<'_>) -> Option<String> {
     let fits = |strict: bool| {
         offered
             .iter()
-            .filter(|one| one.is_possible() && atom.matches(one.package()))
+            .filter(|one| one.is_possible() && one.is_matched_by(atom))
             .filter(|one| !strict || one.obstacles.is_empty())
             .find(|one| slots.is_empty() || slots.contains(one.slot.as_str()))
     };

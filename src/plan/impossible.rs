@@ -28,6 +28,9 @@ pub fn reasons(
     family: &BTreeSet<Rc<str>>,
     terms: &Terms,
 ) -> Vec<answer::Blocker> {
+    if let Some(blocker) = rival_goals(universe, goals) {
+        return vec![blocker];
+    }
     let mut faults: Vec<Fault> = Vec::new();
     let mut with = terms.clone();
     // each fault is taken for mended, and the next one is looked for
@@ -51,6 +54,34 @@ pub fn reasons(
     faults.into_iter().map(|fault| blocker(universe, scope, goals, family, &with, fault)).collect()
 }
 
+/// Two goals that are versions of one slot.
+fn rival_goals(universe: &Universe<'_>, goals: &[Goal]) -> Option<answer::Blocker> {
+    let met: Vec<Vec<Id>> = goals.iter().map(|goal| goal.met_by(universe)).collect();
+    for (at, one) in met.iter().enumerate() {
+        for (other_at, other) in met.iter().enumerate().skip(at + 1) {
+            let same_slot = |a: Id, b: Id| {
+                let (a, b) = (&universe.instances[a], &universe.instances[b]);
+                a.name == b.name && a.slot == b.slot
+            };
+            let rival = |&a: &Id| other.iter().all(|&b| a != b && same_slot(a, b));
+            if !one.is_empty() && !other.is_empty() && one.iter().all(rival) {
+                let (one, other) = (&goals[at].text, &goals[other_at].text);
+                return Some(answer::Blocker {
+                    kind: BlockerKind::Pinned,
+                    package: goals[at].atom.name().to_owned(),
+                    installed: None,
+                    needs: Some(other.clone()),
+                    because: format!(
+                        "the goals {one} and {other} contradict each other: both are versions of one slot"
+                    ),
+                    ways: vec![format!("leave out {one}"), format!("leave out {other}")],
+                });
+            }
+        }
+    }
+    None
+}
+
 fn is_new(fault: &Fault, with: &Terms) -> bool {
     match fault.lifts.is_empty() {
         true => !with.gone.contains(&*fault.name),
@@ -70,8 +101,11 @@ fn of_a_cycle(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], with: &Ter
         return None;
     }
     let is_goal = |id: &&Id| goals.iter().any(|goal| goal.atom.name() == &*universe.instances[**id].name);
+    // one ebuild speaks for those that wait alike
+    let cycles: Vec<Vec<Id>> =
+        with.cycles.iter().map(|cycle| cycle.iter().filter_map(|alike| alike.first().copied()).collect()).collect();
     let cycle =
-        with.cycles.iter().find(|cycle| cycle.iter().any(|id| !with.gone.contains(&*universe.instances[*id].name)))?;
+        cycles.iter().find(|cycle| cycle.iter().any(|id| !with.gone.contains(&*universe.instances[*id].name)))?;
     let culprit = cycle.iter().find(|id| !is_goal(id)).or(cycle.first())?;
     let names: Vec<String> = cycle.iter().map(|&id| universe.instances[id].cpv()).collect();
     let strong = cycle.iter().flat_map(|&id| universe.instances[id].dependencies()).any(|(_, dep)| {
@@ -175,7 +209,7 @@ fn explain(
             let broken = state.broken(universe, id).into_iter().next()?;
             let there = |atom: &Atom| {
                 let present = state.present(universe, atom.name());
-                present.iter().any(|&id| atom.matches(universe.instances[id].package()))
+                present.iter().any(|&id| universe.instances[id].is_matched_by(atom))
             };
             Some(own_fault(universe, id, Some((broken.kind, broken.atom)), there))
         })

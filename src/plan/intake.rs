@@ -71,7 +71,7 @@ impl Source for System {
 fn record(installed: &system::Installed) -> Instance {
     let texts = &installed.dependencies;
     let on = |flag: &str| installed.use_flags.contains(flag);
-    let mut invalid = None;
+    let mut invalid = unreadable(&installed.unreadable);
     // what can't be read binds nothing, and the plan says so
     let mut read = |variable: &str, text: &str| {
         let deps = Dep::parse_in_record(text).unwrap_or_else(|error| {
@@ -103,6 +103,13 @@ fn record(installed: &system::Installed) -> Instance {
         obstacles: Vec::new(),
         invalid,
     }
+}
+
+/// What of a record can't be read, and why.
+fn unreadable(fields: &[system::Unreadable]) -> Option<String> {
+    let reason = &fields.first()?.reason;
+    let names: Vec<&str> = fields.iter().filter(|other| other.reason == *reason).map(|one| &*one.field).collect();
+    Some(format!("{} of its record can't be read: {reason}", names.join(", ")))
 }
 
 fn ebuild(candidate: &system::Candidate) -> Instance {
@@ -158,5 +165,21 @@ fn obstacle(obstacle: &system::Obstacle) -> Obstacle {
         system::Obstacle::Keyword { accept } => Obstacle::Keyword(accept.clone()),
         system::Obstacle::License { licenses } => Obstacle::License(licenses.clone()),
         system::Obstacle::Other { variable, words } => Obstacle::Other(format!("{variable}: {}", words.join(" "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_that_cannot_be_read_is_told_of() {
+        let field = |field: &str, reason: &str| system::Unreadable { field: field.into(), reason: reason.into() };
+        assert_eq!(unreadable(&[]), None);
+        let denied = "Permission denied";
+        let one = unreadable(&[field("RDEPEND", denied)]).unwrap();
+        assert_eq!(one, "RDEPEND of its record can't be read: Permission denied");
+        let more = [field("DEPEND", denied), field("RDEPEND", denied), field("USE", "it is no regular file")];
+        assert_eq!(unreadable(&more).unwrap(), "DEPEND, RDEPEND of its record can't be read: Permission denied");
     }
 }

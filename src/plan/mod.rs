@@ -60,7 +60,7 @@ pub struct Options {
     pub without: Vec<String>,
     /// Packages that must not change.
     pub keep: Vec<String>,
-    /// The command is to update world as well.
+    /// The command that updates the rest of world afterwards is wanted, too.
     pub world: bool,
 }
 
@@ -98,10 +98,13 @@ pub fn plan(source: &dyn Source, goals: &[String], options: &Options) -> Result<
             let changes = solution.fates.iter().any(|fate| !matches!(fate, optimum::Fate::Stays(_)));
             answer.status = if changes { Status::Planned } else { Status::NothingToDo };
             assemble::assemble(&mut answer, &mut universe, &scope, &goals, &family, &solution);
-            if options.world && !answer.command.is_empty() {
-                let world = ["--update", "--deep", "--newuse", "--complete-graph", "--with-bdeps=y", "@world"];
-                let world = world.map(str::to_owned);
-                answer.command.splice(4..4, world);
+            if options.world {
+                let words =
+                    ["emerge", "--ask", "--verbose", "--update", "--deep", "--newuse", "--with-bdeps=y", "@world"];
+                answer.world_command = words.map(str::to_owned).to_vec();
+            }
+            if !changes {
+                answer.warnings.extend(goals.iter().filter_map(|goal| hidden(&universe, goal)));
             }
             return Ok(answer);
         }
@@ -111,6 +114,30 @@ pub fn plan(source: &dyn Source, goals: &[String], options: &Options) -> Result<
         }
     }
     Ok(answer)
+}
+
+/// A newer version that a goal without a version does not mean, since it is not visible.
+fn hidden(universe: &Universe<'_>, goal: &Goal) -> Option<Remark> {
+    let installed = universe
+        .installed(goal.atom.name())
+        .iter()
+        .map(|&id| &universe.instances[id])
+        .max_by(|a, b| a.cpv.version.cmp(&b.cpv.version))?;
+    let offered = universe.offered(goal.atom.name()).iter().map(|&id| &universe.instances[id]);
+    let newer = offered.into_iter().find(|one| {
+        one.slot == installed.slot
+            && one.subslot != installed.subslot
+            && one.cpv.version > installed.cpv.version
+            && one.invalid.is_none()
+    });
+    let newer = newer.filter(|one| goal.newest && !one.obstacles.is_empty())?;
+    Some(Remark {
+        package: newer.cpv(),
+        because: format!(
+            "it would be sub-slot {}, but is not visible (mask, keywords or licence); name it to plan for it",
+            newer.subslot
+        ),
+    })
 }
 
 /// The smallest solution that is also what emerge does: ebuilds that wait for each other are kept apart, and what Portage
@@ -162,12 +189,15 @@ fn empty(goals: &[Goal]) -> Answer {
         config_reasons: BTreeMap::new(),
         blockers: Vec::new(),
         keeps_old: Vec::new(),
+        problems: Vec::new(),
         warnings: Vec::new(),
         stages: Vec::new(),
         edges: Vec::new(),
         size: Size::default(),
         rollback: Vec::new(),
         rollback_lost: Vec::new(),
+        world_command: Vec::new(),
+        audits: Vec::new(),
         verification: None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::gentoo::dependency::{Atom, Dep};
+use crate::gentoo::dependency::{Atom, Dep, SlotOperator};
 
 use super::universe::{Id, Kind, Universe};
 
@@ -20,7 +20,8 @@ pub fn stages(universe: &Universe<'_>, merged: &[Id]) -> Vec<Vec<Id>> {
             if kind.is_for_building() {
                 build.extend(found.iter().copied());
             }
-            if kind != Kind::Pdepend {
+            // what only follows need not wait, unless it binds: built first it would bind what is about to go
+            if kind != Kind::Pdepend || binds(dep) {
                 any.extend(found);
             }
         }
@@ -56,6 +57,12 @@ pub fn stages(universe: &Universe<'_>, merged: &[Id]) -> Vec<Vec<Id>> {
     stages
 }
 
+fn binds(dep: &Dep) -> bool {
+    let mut atoms = Vec::new();
+    dep.atoms(&mut atoms);
+    atoms.iter().any(|atom| atom.slot_operator == SlotOperator::Equal)
+}
+
 /// Which of `merged` satisfy atoms of a dependency.
 fn needs(universe: &Universe<'_>, holder: Id, dep: &Dep, merged: &[Id], into: &mut BTreeSet<Id>) {
     let on = |flag: &str| universe.instances[holder].flags.enabled.contains(flag);
@@ -76,7 +83,7 @@ fn needs(universe: &Universe<'_>, holder: Id, dep: &Dep, merged: &[Id], into: &m
 fn matched<'m>(universe: &'m Universe<'_>, atom: &'m Atom, merged: &'m [Id]) -> impl Iterator<Item = Id> + 'm {
     merged.iter().copied().filter(|&id| {
         let instance = &universe.instances[id];
-        *instance.name == *atom.name() && atom.matches(instance.package())
+        *instance.name == *atom.name() && instance.is_matched_by(atom)
     })
 }
 

@@ -31,7 +31,8 @@ pub struct Terms {
     /// What Portage merges besides as soon as an ebuild is merged: one of some others.
     pub pulls: Vec<(Id, Vec<Id>)>,
     /// Ebuilds that can't be merged in one run, since each has to be there before another can be built.
-    pub cycles: Vec<Vec<Id>>,
+    /// For each place of the circle the ebuilds that wait alike.
+    pub cycles: Vec<Vec<Vec<Id>>>,
     /// Whether bindings to the goal that are broken already may stay so.
     pub leave_broken: bool,
 }
@@ -88,7 +89,11 @@ impl<'p, 'a> Problem<'p, 'a> {
             problem.solver.add(&clause);
         }
         for cycle in &terms.cycles {
-            let apart: Vec<Lit> = cycle.iter().map(|&id| !problem.lit(id)).collect();
+            let places = cycle.iter().map(|alike| {
+                let lits: Vec<Lit> = alike.iter().map(|&id| problem.lit(id)).collect();
+                !problem.solver.or(&lits)
+            });
+            let apart: Vec<Lit> = places.collect();
             problem.solver.add(&apart);
         }
         problem.records_outside();
@@ -181,6 +186,9 @@ impl<'p, 'a> Problem<'p, 'a> {
     /// The literal for "the USE dependencies of `holder` hold for `id`".
     fn uses(&mut self, holder: Id, id: Id, deps: &[UseDep]) -> Lit {
         let mut all = Vec::new();
+        if self.universe.instances[id].provided {
+            return self.solver.yes();
+        }
         for dep in deps {
             let theirs = match self.universe.has_flag(id, &dep.flag) {
                 true => self.flag(id, &dep.flag),
@@ -337,9 +345,8 @@ impl<'p, 'a> Problem<'p, 'a> {
             let required_use = &universe.instances[id].required_use;
             let words = required_use.all_words().into_iter().map(|word| word.trim_start_matches('!'));
             let flags: BTreeSet<&str> = words.chain(required_use.flags()).collect();
+            let lits: HashMap<&str, Lit> = flags.iter().map(|&flag| (flag, self.flag(id, flag))).collect();
             for node in &required_use.nodes {
-                let lits: HashMap<String, Lit> =
-                    flags.iter().map(|flag| ((*flag).to_owned(), self.flag(id, flag))).collect();
                 let holds = required(&mut self.solver, node, &|flag| lits[flag]);
                 self.solver.add(&[!chosen, holds]);
             }

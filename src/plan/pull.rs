@@ -21,7 +21,7 @@ pub fn missing(universe: &Universe<'_>, state: &State, solution: &Solution) -> O
                     let pick = &universe.instances[newest];
                     let slot = universe.offered(atom.name()).iter().copied().filter(|&id| {
                         let one = &universe.instances[id];
-                        one.slot == pick.slot && one.is_possible() && atom.matches(one.package())
+                        one.slot == pick.slot && one.is_possible() && one.is_matched_by(atom)
                     });
                     return Some((holder, slot.collect()));
                 }
@@ -40,7 +40,7 @@ fn newest(universe: &Universe<'_>, state: &State, holder: Id, atom: &Atom) -> Op
     let visible = |id: &Id| {
         let one = &universe.instances[*id];
         let chosen = present.contains(id);
-        one.invalid.is_none() && (one.obstacles.is_empty() || chosen) && atom.matches(one.package())
+        one.invalid.is_none() && (one.obstacles.is_empty() || chosen) && one.is_matched_by(atom)
     };
     let fitting = universe.offered(atom.name()).iter().copied().filter(visible);
     let newest = fitting.into_iter().find(|&id| use_holds(universe, holder, id, atom))?;

@@ -55,7 +55,7 @@ impl Words<'_, '_> {
                     let mut atoms = Vec::new();
                     active(universe, *blocker, dep, &mut atoms);
                     let record = &universe.instances[record];
-                    let hit = |atom: &&Atom| atom.is_blocker() && atom.matches(record.package()) && *blocker != id;
+                    let hit = |atom: &&Atom| atom.is_blocker() && record.is_matched_by(atom) && *blocker != id;
                     for atom in atoms.into_iter().filter(hit) {
                         out.push(format!("blocked by {} {} {atom}", universe.instances[*blocker].cpv(), kind.name()));
                     }
@@ -113,9 +113,8 @@ impl Words<'_, '_> {
             for (kind, dep) in universe.instances[holder].dependencies() {
                 let mut atoms = Vec::new();
                 active(universe, holder, dep, &mut atoms);
-                let hits = atoms
-                    .into_iter()
-                    .filter(|atom| atom.is_blocker() && atom.matches(universe.instances[id].package()));
+                let hits =
+                    atoms.into_iter().filter(|atom| atom.is_blocker() && universe.instances[id].is_matched_by(atom));
                 out.extend(hits.map(|atom| (holder, kind, atom.clone())));
             }
         }

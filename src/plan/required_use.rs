@@ -27,16 +27,16 @@ pub fn required(solver: &mut Solver, node: &Node, flag: &dyn Fn(&str) -> Lit) ->
             solver.or(&[if *enabled { !on } else { on }, then])
         }
         GroupKind::ExactlyOne | GroupKind::AtMostOne => {
-            let mut pairs = Vec::new();
-            for (at, &one) in lits.iter().enumerate() {
-                for &other in &lits[at + 1..] {
-                    pairs.push(solver.or(&[!one, !other]));
-                }
+            // one after the other, as pairs of thousands of flags would be too many
+            let (mut some, mut two) = (solver.no(), Vec::new());
+            for lit in lits {
+                two.push(!solver.and(&[some, lit]));
+                some = solver.or(&[some, lit]);
             }
             if *kind == GroupKind::ExactlyOne {
-                pairs.push(solver.or(&lits));
+                two.push(some);
             }
-            solver.and(&pairs)
+            solver.and(&two)
         }
     }
 }

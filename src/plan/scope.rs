@@ -151,7 +151,7 @@ impl Search<'_, '_> {
                 let (name, slot) = (&self.universe.instances[holder].name, &self.universe.instances[holder].slot);
                 let blocked = self.universe.installed(atom.name()).iter().any(|&id| {
                     let other = &self.universe.instances[id];
-                    atom.matches(other.package()) && (other.name != *name || other.slot != *slot)
+                    other.is_matched_by(atom) && (other.name != *name || other.slot != *slot)
                 });
                 if blocked {
                     self.open(atom.name());
@@ -248,14 +248,14 @@ impl Search<'_, '_> {
         if atom.is_blocker() {
             return possible.iter().any(|&id| {
                 let other = &universe.instances[id];
-                atom.matches(other.package()) && (other.name != own.name || other.slot != own.slot)
+                other.is_matched_by(atom) && (other.name != own.name || other.slot != own.slot)
             });
         }
         let met: Vec<Id> = universe
             .installed(atom.name())
             .iter()
             .copied()
-            .filter(|&id| atom.matches(universe.instances[id].package()))
+            .filter(|&id| universe.instances[id].is_matched_by(atom))
             .collect();
         if met.is_empty() {
             return atom.is_built();
@@ -269,7 +269,7 @@ impl Search<'_, '_> {
                     use_holds(universe, holder, id, atom)
                         && !atom.use_deps.iter().any(|dep| adjustable.contains(&dep.flag))
                 };
-                replaces && (!atom.matches(other.package()) || !flags_hold())
+                replaces && (!other.is_matched_by(atom) || !flags_hold())
             })
     }
 }
@@ -277,17 +277,18 @@ impl Search<'_, '_> {
 /// Whether the USE dependencies of `holder`'s atom hold for an instance, with both as they are configured or recorded.
 pub fn use_holds(universe: &Universe<'_>, holder: Id, id: Id, atom: &Atom) -> bool {
     let own = |flag: &str| universe.instances[holder].flags.enabled.contains(flag);
-    atom.use_deps.iter().all(|dep| {
-        let Some(on) = universe.flag_of(id, dep) else { return false };
-        match dep.kind {
-            UseDepKind::On => on,
-            UseDepKind::Off => !on,
-            UseDepKind::Same => on == own(&dep.flag),
-            UseDepKind::Opposite => on != own(&dep.flag),
-            UseDepKind::OnIfOn => on || !own(&dep.flag),
-            UseDepKind::OffIfOff => !on || own(&dep.flag),
-        }
-    })
+    universe.instances[id].provided
+        || atom.use_deps.iter().all(|dep| {
+            let Some(on) = universe.flag_of(id, dep) else { return false };
+            match dep.kind {
+                UseDepKind::On => on,
+                UseDepKind::Off => !on,
+                UseDepKind::Same => on == own(&dep.flag),
+                UseDepKind::Opposite => on != own(&dep.flag),
+                UseDepKind::OnIfOn => on || !own(&dep.flag),
+                UseDepKind::OffIfOff => !on || own(&dep.flag),
+            }
+        })
 }
 
 /// Whether today's state satisfies a dependency of an instance, with its flags as they are.
@@ -307,7 +308,7 @@ pub fn satisfied(universe: &Universe<'_>, holder: Id, dep: &Dep, present: &dyn F
             let found = present(atom).into_iter().any(|id| {
                 let other = &universe.instances[id];
                 let itself = atom.is_blocker() && other.name == own.name && other.slot == own.slot;
-                !itself && atom.matches(other.package()) && use_holds(universe, holder, id, atom)
+                !itself && other.is_matched_by(atom) && use_holds(universe, holder, id, atom)
             });
             found != atom.is_blocker()
         }

@@ -136,9 +136,7 @@ impl State {
     pub fn satisfiers(&self, universe: &Universe<'_>, holder: Id, atom: &Atom) -> Vec<Id> {
         let present = self.present(universe, atom.name()).into_iter();
         present
-            .filter(|&id| {
-                atom.matches(universe.instances[id].package()) && scope::use_holds(universe, holder, id, atom)
-            })
+            .filter(|&id| universe.instances[id].is_matched_by(atom) && scope::use_holds(universe, holder, id, atom))
             .collect()
     }
 }

@@ -103,8 +103,16 @@ pub struct Instance {
 }
 
 impl Instance {
+    /// Whether an atom matches it, USE dependencies not looked at. Of what package.provided names no slot is known: any will do.
+    pub fn is_matched_by(&self, atom: &Atom) -> bool {
+        match self.provided {
+            true => *self.name == *atom.name() && atom.version_test().matches(&self.cpv.version),
+            false => atom.matches(self.package()),
+        }
+    }
+
     /// As atoms look at it.
-    pub fn package(&self) -> Package<'_> {
+    fn package(&self) -> Package<'_> {
         Package {
             name: &self.name,
             version: &self.cpv.version,
@@ -235,7 +243,7 @@ impl<'a> Universe<'a> {
             return found.clone();
         }
         let of = self.installed(atom.name()).iter().chain(self.offered(atom.name()));
-        let found: Rc<[Id]> = of.copied().filter(|&id| atom.matches(self.instances[id].package())).collect();
+        let found: Rc<[Id]> = of.copied().filter(|&id| self.instances[id].is_matched_by(atom)).collect();
         self.matches.borrow_mut().insert(key.to_owned(), found.clone());
         found
     }

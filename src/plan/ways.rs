@@ -33,6 +33,15 @@ pub fn blocker(
         rest.lifted.remove(id);
     });
     let mut ways = Vec::new();
+    let mut because = fault.because.clone();
+    if rest.keep.contains(&**name) {
+        because = format!("it is to stay as it is (--keep), and {because}");
+        let mut trial = rest.clone();
+        trial.keep.remove(&**name);
+        if possible(universe, scope, goals, &trial) {
+            ways.push(format!("give up --keep {name}"));
+        }
+    }
     let is_goal = goals.iter().any(|goal| goal.atom.name() == &**name);
     if fault.kind == BlockerKind::Masked {
         for &id in &fault.lifts {
@@ -66,7 +75,7 @@ pub fn blocker(
         let what = fault.needs.clone().unwrap_or_else(|| name.to_string());
         ways.push(format!("add an ebuild, or a repository that has one: {what}"));
     }
-    Blocker { kind: fault.kind, package: name.to_string(), installed, needs: fault.needs, because: fault.because, ways }
+    Blocker { kind: fault.kind, package: name.to_string(), installed, needs: fault.needs, because, ways }
 }
 
 /// The flags by which chosen or installed packages depend on `name`, with the packages.

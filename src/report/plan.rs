@@ -103,6 +103,10 @@ fn text(answer: &Answer, look: Look) -> String {
         page.head("Command");
         page.line(&command(&answer.command));
     }
+    if !answer.world_command.is_empty() {
+        page.head("Then, for the rest of world");
+        page.line(&format!("  {}", answer.world_command.join(" ")));
+    }
     let lost = &answer.rollback_lost;
     if !(answer.rollback.is_empty() && lost.is_empty()) && look.reasons == usize::MAX {
         page.head("Back again, should it be needed");

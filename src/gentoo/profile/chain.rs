@@ -53,6 +53,16 @@ pub enum ProfileSource {
     BuiltIn,
 }
 
+impl ProfileSource {
+    /// Its folder; none of the built-in values.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            ProfileSource::Given(path) | ProfileSource::Machine(path) | ProfileSource::Repository(path) => Some(path),
+            ProfileSource::BuiltIn => None,
+        }
+    }
+}
+
 impl fmt::Display for ProfileSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -67,7 +77,8 @@ impl fmt::Display for ProfileSource {
 /// The profile taken where nothing else is said, below a repository's `profiles`.
 const USUAL: &str = "default/linux/amd64/23.0";
 
-const BUILT_IN: &str = include_str!("builtin.make.defaults");
+/// The make.defaults taken where there is no profile at all.
+pub const BUILT_IN: &str = include_str!("builtin.make.defaults");
 
 /// A profile: its directories, parents first, and those of the repositories in question.
 #[derive(Clone, Debug)]

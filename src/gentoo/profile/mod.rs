@@ -5,5 +5,5 @@ mod node;
 mod use_flags;
 mod variables;
 
-pub use chain::{Profile, ProfileError, ProfileSource};
+pub use chain::{BUILT_IN, Profile, ProfileError, ProfileSource};
 pub use use_flags::{UseChange, UseChangeError, UsePackage, UseState};

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::super::text::ReadError;
+
 /// Why a machine can't be read at all. All else is a [`Problem`](super::Problem).
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
@@ -21,4 +23,6 @@ pub enum SystemError {
     Profile(String),
     #[error("{}: there are no records of installed packages; the machine's var/db/pkg has to be there", .0.display())]
     NoRecords(PathBuf),
+    #[error("the records of installed packages can't be read: {0}")]
+    Records(#[from] ReadError),
 }

@@ -29,7 +29,7 @@ impl<'a> Reader<'a> {
             self.problems.add(path, None, "is a directory, which this repository's profile-formats do not allow");
             return Vec::new();
         }
-        self.problems.read(text::lines(path))
+        text::lines_sound(path, &mut |error| self.problems.unreadable(&error))
     }
 
     /// The atom that a line begins with.

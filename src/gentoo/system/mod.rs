@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 pub use candidates::MetadataSource;
 pub use error::SystemError;
-pub use model::{Candidate, CandidateUse, Dependencies, Installed, Obstacle, WorldAtom};
+pub use model::{Candidate, CandidateUse, Dependencies, Installed, Obstacle, Unreadable, WorldAtom};
 pub use problem::Problem;
 
 use super::config::Environment;

@@ -16,6 +16,14 @@ pub struct Dependencies {
     pub idepend: String,
 }
 
+/// A field of a record that is there and can't be read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unreadable {
+    pub field: String,
+    /// `Permission denied`
+    pub reason: String,
+}
+
 /// An installed package as its record in var/db/pkg has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
@@ -42,6 +50,9 @@ pub struct Installed {
     pub build_time: Option<u64>,
     /// SIZE, in bytes.
     pub size: Option<u64>,
+    /// Fields that are taken for empty because they can't be read; `metadata` stands for all that the one-file form
+    /// may have.
+    pub unreadable: Vec<Unreadable>,
 }
 
 /// An ebuild that could be installed, or could not and why.

@@ -1,20 +1,29 @@
 //! What is wrong with a machine's files and does not stop the work.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+
+use serde::{Serialize, Serializer};
 
 use super::super::repos_conf::ReposConfError;
 use super::super::text::{Line, ReadError};
 use super::super::varfile::VarFileError;
 
 /// Something that was passed over, where it stands and what to do.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Problem {
+    #[serde(serialize_with = "shown")]
     pub path: PathBuf,
     /// Counted from 1, if it is one line that is wrong.
     pub line: Option<usize>,
     pub message: String,
+}
+
+/// A path as text, a byte that is no UTF-8 as `\xNN`.
+fn shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&crate::escape::escape_path(path))
 }
 
 impl std::fmt::Display for Problem {
@@ -43,7 +52,12 @@ impl Problems {
     }
 
     pub fn unreadable(&self, error: &ReadError) {
-        self.add(&error.path, None, format!("can't be read: {}", error.source));
+        let reason = error.reason();
+        let advice = match error.source.kind() {
+            io::ErrorKind::PermissionDenied => "make it readable for you",
+            _ => "mend or remove it",
+        };
+        self.add(&error.path, None, format!("can't be read: {reason}; {advice}"));
     }
 
     /// A file of variables that can't be read to its end.
@@ -79,4 +93,22 @@ fn without_place(text: &str, path: &Path, line: Option<usize>) -> String {
         None => format!("{}: ", path.display()),
     };
     text.strip_prefix(&place).unwrap_or(text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn problems_as_json() {
+        let problems = Problems::default();
+        problems.add(Path::new(OsStr::from_bytes(b"/a\xff")), Some(3), "is odd");
+        problems.add(Path::new("/b"), None, "is \"odd\"");
+        let text = serde_json::to_string(&problems.all()).unwrap();
+        let expected =
+            r#"[{"path":"/a\\xff","line":3,"message":"is odd"},{"path":"/b","line":null,"message":"is \"odd\""}]"#;
+        assert_eq!(text, expected);
+    }
 }

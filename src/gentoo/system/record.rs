@@ -4,12 +4,14 @@
 //! `FIELD=value`, at the end `#dir_mtime=` with the directory's modification time in nanoseconds. With another format
 //! or time it is stale and the single files count (portage.dbapi.vartree._read_metadata_file).
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::super::text;
+use super::model::Unreadable;
 
 /// The fields that the one-file form carries; one that is not in it is empty.
 const IN_ONE_FILE: [&str; 23] = [
@@ -42,13 +44,16 @@ const IN_ONE_FILE: [&str; 23] = [
 pub(super) struct Record<'a> {
     dir: &'a Path,
     one_file: Option<HashMap<String, String>>,
+    /// The fields that can't be read, and why.
+    unreadable: RefCell<BTreeMap<String, String>>,
 }
 
 impl<'a> Record<'a> {
     pub fn open(dir: &'a Path) -> Record<'a> {
-        let text = text::read(&dir.join("metadata")).ok().flatten();
-        let one_file = text.zip(dir.metadata().ok()).and_then(|(text, meta)| parse(&text, &meta));
-        Record { dir, one_file }
+        let mut record = Record { dir, one_file: None, unreadable: RefCell::default() };
+        let text = record.read("metadata");
+        record.one_file = text.zip(dir.metadata().ok()).and_then(|(text, meta)| parse(&text, &meta));
+        record
     }
 
     /// A field with one blank between words; empty where there is none.
@@ -60,8 +65,22 @@ impl<'a> Record<'a> {
     pub fn find(&self, field: &str) -> Option<String> {
         match &self.one_file {
             Some(fields) if IN_ONE_FILE.contains(&field) => fields.get(field).map(|value| one_line(value)),
-            _ => text::read(&self.dir.join(field)).ok().flatten().map(|text| one_line(&text)),
+            _ => self.read(field).map(|text| one_line(&text)),
         }
+    }
+
+    fn read(&self, file: &str) -> Option<String> {
+        text::read(&self.dir.join(file)).unwrap_or_else(|error| {
+            self.unreadable.borrow_mut().insert(file.to_owned(), error.reason());
+            None
+        })
+    }
+
+    /// What of the fields asked for so far can't be read, by name.
+    pub fn unreadable(&self) -> Vec<Unreadable> {
+        let unreadable = self.unreadable.borrow();
+        let list = unreadable.iter().map(|(field, reason)| Unreadable { field: field.clone(), reason: reason.clone() });
+        list.collect()
     }
 }
 

@@ -7,7 +7,7 @@ use super::super::config::PortageConfig;
 use super::super::masters::RepositorySet;
 use super::super::md5_cache::Md5Cache;
 use super::super::repos_conf::{RepoSection, ReposConf};
-use super::super::repository::{Repository, RepositoryError};
+use super::super::repository::{self, Repository, RepositoryError};
 use super::error::SystemError;
 use super::problem::Problems;
 
@@ -84,7 +84,16 @@ impl Repositories {
             let location = place(root, &written);
             section.location = Some(location.clone());
             match open(&location, section) {
-                Ok(repository) => opened.push((repository, section.clone())),
+                Ok(repository) => {
+                    if !repository::is_repository(&repository.location) {
+                        let message = format!(
+                            "has no profiles/repo_name; is that a repository? [{}] of repos.conf names it",
+                            section.name
+                        );
+                        problems.add(&repository.location, None, message);
+                    }
+                    opened.push((repository, section.clone()));
+                }
                 // what Portage's own default names need not be there
                 Err(message) => {
                     if own.section(&section.name).is_some() {

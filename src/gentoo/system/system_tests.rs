@@ -256,3 +256,78 @@ fn bad_lines_are_problems() {
     let etc = |name: &str| machine.path("etc/portage").join(name);
     assert_eq!(shown, [(etc("make.conf"), Some(3)), (etc("package.env"), None), (etc("package.use"), Some(1))]);
 }
+
+#[test]
+fn what_of_the_records_cannot_be_read_is_told() {
+    let machine = Machine::new();
+    machine.record("a/user-1", &[("PDEPEND", "a/b")]);
+    // a link to itself can be read by nobody, root included
+    symlink("RDEPEND", machine.path("var/db/pkg/a/user-1/RDEPEND")).unwrap();
+    machine.record("a/two-1", &[]);
+    for field in ["DEPEND", "SLOT"] {
+        let _ = fs::remove_file(machine.path("var/db/pkg/a/two-1").join(field));
+        symlink(field, machine.path("var/db/pkg/a/two-1").join(field)).unwrap();
+    }
+    symlink("round-1", machine.path("var/db/pkg/a/round-1")).unwrap();
+    symlink("nowhere", machine.path("var/db/pkg/a/gone-1")).unwrap();
+    symlink("b", machine.path("var/db/pkg/b")).unwrap();
+    let system = machine.load();
+    let shown = |pf: &str| -> (String, Vec<&str>) {
+        let found = system.installed().iter().find(|package| package.cpv.pf() == pf).unwrap();
+        let fields = found.unreadable.iter().map(|unreadable| unreadable.field.as_str()).collect();
+        (found.dependencies.pdepend.clone(), fields)
+    };
+    assert_eq!(shown("user-1"), ("a/b".to_owned(), vec!["RDEPEND"]));
+    assert_eq!(shown("two-1").1, ["DEPEND", "SLOT"]);
+    assert!(shown("round-1").1.contains(&"RDEPEND"));
+    assert_eq!(system.installed().len(), 3);
+    let problems: Vec<_> = system.problems().iter().map(|problem| problem.to_string()).collect();
+    for part in [
+        "a/user-1/RDEPEND: can't be read: ",
+        "a/two-1: DEPEND, SLOT can't be read: ",
+        "a/round-1: BDEPEND, ",
+        "pkg/b: can't be read: ",
+    ] {
+        assert!(problems.iter().any(|problem| problem.contains(part)), "{part}: {problems:?}");
+    }
+    assert_eq!(problems.len(), 4, "{problems:?}");
+    let base = machine.path("var/db/pkg");
+    let permissions = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
+    fs::set_permissions(&base, permissions(0o300)).unwrap();
+    let load = System::load(machine.0.path(), Environment::new());
+    fs::set_permissions(&base, permissions(0o700)).unwrap();
+    // root may read it all the same
+    assert!(load.is_ok() == rustix::process::geteuid().is_root());
+}
+
+#[test]
+fn what_may_be_no_repository_is_told() {
+    let machine = Machine::new();
+    machine.write("home/notes/todo", "x\n");
+    machine.write("var/db/repos/plain/metadata/layout.conf", "masters =\n");
+    let conf = "[DEFAULT]\nmain-repo = main\n[main]\nlocation = /var/db/repos/main\n[odd]\nlocation = /home/notes\n\
+                [plain]\nlocation = /var/db/repos/plain\n";
+    machine.write("etc/portage/repos.conf", conf);
+    let problems = machine.load().problems();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].path, machine.path("home/notes"));
+    assert!(problems[0].message.starts_with("has no profiles/repo_name; is that a repository?"));
+}
+
+#[test]
+fn what_is_no_regular_file_is_told() {
+    let machine = Machine::new();
+    let world = machine.path("var/lib/portage/world");
+    fs::create_dir_all(world.parent().unwrap()).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &world, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    symlink("/dev/zero", machine.path("etc/portage/package.mask")).unwrap();
+    symlink("/dev/null", machine.path("etc/portage/package.unmask")).unwrap();
+    symlink("/proc/self/maps", machine.path("etc/portage/make.conf")).unwrap();
+    machine.write("etc/portage/package.use/one", "a/b x\n");
+    symlink("two", machine.path("etc/portage/package.use/two")).unwrap();
+    let problems = machine.load().problems();
+    let shown: Vec<_> = problems.iter().map(|problem| problem.path.file_name().unwrap()).collect();
+    assert_eq!(shown, ["make.conf", "package.mask", "two", "world"], "{problems:?}");
+    assert!(problems[0].message.contains("it is a file of /proc"), "{problems:?}");
+    assert!(problems[3].message.contains("it is no regular file"), "{problems:?}");
+}

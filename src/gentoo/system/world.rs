@@ -1,7 +1,7 @@
 //! What the machine wants installed: world, the sets it names, the profile's `packages`.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::super::text::Line;
 use super::atom::Allowed;
@@ -19,9 +19,7 @@ pub(super) fn read(root: &Path, problems: &Problems) -> Vec<WorldAtom> {
     let reader = Reader { allowed: Allowed { wildcards: false, ..Allowed::USER }, ..Reader::user(problems) };
     let mut sets = Sets { root, reader, out: Vec::new(), seen: BTreeSet::new() };
     sets.file(&root.join("var/lib/portage/world"));
-    for line in reader.lines(&root.join("var/lib/portage/world_sets")) {
-        sets.line(&line);
-    }
+    sets.file(&root.join("var/lib/portage/world_sets"));
     sets.out
 }
 
@@ -35,12 +33,23 @@ struct Sets<'a> {
 
 impl Sets<'_> {
     fn file(&mut self, path: &Path) {
-        for line in self.reader.lines(path) {
-            self.line(&line);
+        self.lines(self.reader.lines(path));
+    }
+
+    /// Takes lines, and those of a set in the place of the line that names it.
+    fn lines(&mut self, lines: Vec<Line>) {
+        // no recursion: a chain of sets may be as long as it likes
+        let mut open = vec![lines.into_iter()];
+        while let Some(top) = open.last_mut() {
+            match top.next() {
+                Some(line) => open.extend(self.line(&line).map(|file| self.reader.lines(&file).into_iter())),
+                None => drop(open.pop()),
+            }
         }
     }
 
-    fn line(&mut self, line: &Line) {
+    /// Takes an atom, or gives the file of the set that the line names.
+    fn line(&mut self, line: &Line) -> Option<PathBuf> {
         let word = line.text.split(' ').next().unwrap_or_default();
         let Some(set) = word.strip_prefix('@') else {
             if self.reader.atom(line, word).is_some() {
@@ -48,19 +57,19 @@ impl Sets<'_> {
                 let origin = format!("{}:{}", path.display(), line.number);
                 self.out.push(WorldAtom { atom: word.to_owned(), origin });
             }
-            return;
+            return None;
         };
         if WITHIN_WORLD.contains(&set) || !self.seen.insert(set.to_owned()) {
-            return;
+            return None;
         }
         let file = self.root.join("etc/portage/sets").join(set);
         let within = !set.split('/').any(|part| part.is_empty() || part.starts_with('.'));
         if within && file.is_file() {
-            self.file(&file);
-        } else {
-            let message = format!("@{set} is no file of etc/portage/sets; its packages are not counted as wanted");
-            self.reader.problems.line(line, message);
+            return Some(file);
         }
+        let message = format!("@{set} is no file of etc/portage/sets; its packages are not counted as wanted");
+        self.reader.problems.line(line, message);
+        None
     }
 }
 
@@ -84,4 +93,33 @@ fn stacked<'a>(nodes: impl Iterator<Item = &'a Node>) -> Vec<&'a str> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn sets_may_name_sets_however_deep() {
+        let dir = tempfile::tempdir().unwrap();
+        let sets = dir.path().join("etc/portage/sets");
+        fs::create_dir_all(&sets).unwrap();
+        fs::create_dir_all(dir.path().join("var/lib/portage")).unwrap();
+        fs::write(dir.path().join("var/lib/portage/world_sets"), "@s0\n").unwrap();
+        let last = 5_000;
+        for number in 0..=last {
+            fs::write(sets.join(format!("s{number}")), format!("a/x{number}\n@s{}\na/y{number}\n", number + 1))
+                .unwrap();
+        }
+        let problems = Problems::default();
+        let root = dir.path().to_owned();
+        // a small stack: a call for each set would not fit
+        let thread = std::thread::Builder::new().stack_size(128 << 10);
+        let (world, problems) = thread.spawn(move || (read(&root, &problems), problems.all())).unwrap().join().unwrap();
+        assert_eq!(world.len(), 2 * (last + 1));
+        assert_eq!((world[1].atom.as_str(), world[last + 1].atom.as_str()), ("a/x1", &*format!("a/y{last}")));
+        assert_eq!(world.last().unwrap().origin, "etc/portage/sets/s0:3");
+        assert!(problems.len() == 1 && problems[0].message.starts_with("@s5001 is no file"), "{problems:?}");
+    }
 }

@@ -9,20 +9,7 @@ set +o posix
 umask 022
 EB_PID=${BASHPID}
 export EB_SHELL=${EB_PID}
-EB_ITEM=$'\x1f' EB_LIST=$'\x1d'
 trap 'exit 1' TERM
-
-# a note for the report: kind, text and the place where it happened
-eb_note() { printf '%s\0%s\0%s\0' "$1" "$2" "${EB_AT}" >> "${EB_CTL}/notes"; }
-
-# where the phase is, for the tracer: the stack of the innermost simple command
-eb_trace_on() {
-	EB_TRACED=1
-	set -o functrace
-	# the ebuild may change IFS, by which bash joins these: so each item ends with a sign of its own
-	builtin trap "${EB_TRAP}" DEBUG
-}
-eb_trace_off() { EB_TRACED= EB_DEBUG=; builtin trap - DEBUG; set +o functrace; }
 
 # hand over to the runner and wait until it is done with its part; it may say that this is the end
 eb_checkpoint() {
@@ -42,7 +29,7 @@ eb_phase() {
 	return "${eb_failed}"
 }
 
-for eb_file in "${EB_PRELUDE}"/{trap,output,query,version,inherit,unpack,patch,helpers,defaults}.bash; do
+for eb_file in "${EB_PRELUDE}"/{trap,output,query,version,inherit,unpack,patch,helpers,stubs,defaults}.bash; do
 	source "${eb_file}" || exit 70
 done
 unset eb_file
@@ -63,6 +50,10 @@ eb_print_metadata > "${EB_CTL}/metadata"
 eb_checkpoint sourced
 source "${EB_CTL}/variables" || exit 70
 export S A USE
+if [[ -n ${EB_PORTAGE} ]]; then
+	source "${EB_PRELUDE}/portage.bash"
+	exit 0
+fi
 eb_stub_missing_tools
 
 if [[ -z ${EB_SKIP_SETUP} ]] && declare -F pkg_setup > /dev/null; then

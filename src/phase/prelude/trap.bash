@@ -1,7 +1,20 @@
-# `trap`, such that a trap of the ebuild on DEBUG stands beside ours, which says where the phase is
+# Where the phase is, for the tracer: the stack of the innermost simple command. And notes for the report.
 
+EB_ITEM=$'\x1f' EB_LIST=$'\x1d'
 EB_TRAP='EB_AT="${BASH_SOURCE[@]/%/${EB_ITEM}}${EB_LIST}${LINENO}${EB_ITEM}${BASH_LINENO[@]/%/${EB_ITEM}}${EB_LIST}${FUNCNAME[@]/%/${EB_ITEM}}"'
 
+# a note for the report: kind, text and the place where it happened
+eb_note() { printf '%s\0%s\0%s\0' "$1" "$2" "${EB_AT}" >> "${EB_CTL}/notes"; }
+
+eb_trace_on() {
+	EB_TRACED=1
+	set -o functrace
+	# the ebuild may change IFS, by which bash joins these: so each item ends with a sign of its own
+	builtin trap "${EB_TRAP}" DEBUG
+}
+eb_trace_off() { EB_TRACED= EB_DEBUG=; builtin trap - DEBUG; set +o functrace; }
+
+# `trap`, such that a trap of the ebuild on DEBUG stands beside ours
 trap() {
 	local eb_word eb_first= eb_words=() eb_rest=() eb_debug= eb_depth=$(( ${#FUNCNAME[@]} - 1 ))
 	for eb_word; do

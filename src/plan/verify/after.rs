@@ -38,7 +38,7 @@ pub fn broken(source: &dyn Source, said: &Said, unmerged: &[&str]) -> Vec<String
         let before = if is_new { Vec::new() } else { today.broken(&universe, holder) };
         let broken = state.broken(&universe, holder).into_iter();
         // what a merge needs to be built was there when it was built
-        for one in broken.filter(|one| !before.contains(one) && !(is_new && one.kind.is_for_building())) {
+        for one in broken.filter(|one| !(before.contains(one) || is_new && one.kind.is_for_building())) {
             out.insert(format!("{} {} {}", instance.cpv(), one.kind.name(), one.atom));
         }
     }
