@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::VerifyError;
+use crate::phase::portage::name_of;
 use crate::plan::Action;
 
 /// How long emerge may think, in seconds: it is slow where it backtracks.
@@ -90,17 +91,6 @@ impl Program {
         said.version = version.split_whitespace().next().unwrap_or("").to_owned();
         Ok(said)
     }
-}
-
-/// The name of an id in /etc/passwd or /etc/group; the number itself where it has none.
-fn name_of(file: &str, id: u32) -> String {
-    let text = std::fs::read_to_string(Path::new("/etc").join(file)).unwrap_or_default();
-    let name = text.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)?.parse() == Ok(id)).then(|| name.to_owned())
-    });
-    name.unwrap_or_else(|| id.to_string())
 }
 
 fn run(mut command: Command) -> Result<(i32, String), VerifyError> {
