@@ -6,4 +6,6 @@ mod use_flags;
 mod variables;
 
 pub use chain::{BUILT_IN, Profile, ProfileError, ProfileSource};
+pub(super) use use_flags::implicit_flags;
 pub use use_flags::{UseChange, UseChangeError, UsePackage, UseState};
+pub(super) use variables::INCREMENTAL;

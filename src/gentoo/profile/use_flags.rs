@@ -266,16 +266,33 @@ impl Flags<'_> {
 
 /// The implicit part of IUSE_EFFECTIVE (PMS 11.1.1).
 fn implicit(settings: &Settings<'_>, expand: &BTreeSet<String>) -> BTreeSet<String> {
-    let mut flags = settings.words("IUSE_IMPLICIT");
     let unprefixed = settings.words("USE_EXPAND_UNPREFIXED");
-    for name in settings.words("USE_EXPAND_IMPLICIT") {
-        let values = settings.get(&format!("USE_EXPAND_VALUES_{name}")).unwrap_or_default();
+    implicit_flags(
+        settings.words("IUSE_IMPLICIT"),
+        settings.words("USE_EXPAND_IMPLICIT"),
+        |name| settings.get(name).unwrap_or_default(),
+        |name| expand.contains(name),
+        |name| unprefixed.contains(name),
+    )
+}
+
+/// IUSE_IMPLICIT, and the values of the variables of USE_EXPAND_IMPLICIT as flags. `value` gives a variable; `expand` and
+/// `unprefixed` say whether a name is in USE_EXPAND and USE_EXPAND_UNPREFIXED.
+pub fn implicit_flags(
+    iuse_implicit: impl IntoIterator<Item = String>,
+    expand_implicit: impl IntoIterator<Item = String>,
+    value: impl Fn(&str) -> String,
+    expand: impl Fn(&str) -> bool,
+    unprefixed: impl Fn(&str) -> bool,
+) -> BTreeSet<String> {
+    let mut flags: BTreeSet<String> = iuse_implicit.into_iter().collect();
+    for name in expand_implicit {
         let prefix = name.to_lowercase();
-        for value in values.split_whitespace() {
-            if unprefixed.contains(&name) {
+        for value in value(&format!("USE_EXPAND_VALUES_{name}")).split_whitespace() {
+            if unprefixed(&name) {
                 flags.insert(value.to_owned());
             }
-            if expand.contains(&name) {
+            if expand(&name) {
                 flags.insert(format!("{prefix}_{value}"));
             }
         }

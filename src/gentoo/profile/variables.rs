@@ -6,8 +6,8 @@ use super::super::config::PortageConfig;
 use super::super::varfile::Variables;
 use super::chain::Profile;
 
-/// Variables whose values add up word by word, `-word` and `-*` taking away (Portage's INCREMENTALS but USE).
-const INCREMENTAL: [&str; 11] = [
+/// Variables whose values add up word by word, `-word` and `-*` taking away (portage.const.INCREMENTALS).
+pub const INCREMENTAL: [&str; 12] = [
     "ACCEPT_KEYWORDS",
     "CONFIG_PROTECT",
     "CONFIG_PROTECT_MASK",
@@ -15,6 +15,7 @@ const INCREMENTAL: [&str; 11] = [
     "FEATURES",
     "IUSE_IMPLICIT",
     "PROFILE_ONLY_VARIABLES",
+    "USE",
     "USE_EXPAND",
     "USE_EXPAND_HIDDEN",
     "USE_EXPAND_IMPLICIT",
@@ -144,7 +145,7 @@ impl<'a> Settings<'a> {
             if kept {
                 continue;
             }
-            if INCREMENTAL.contains(&name.as_str()) {
+            if name != "USE" && INCREMENTAL.contains(&name.as_str()) {
                 out.insert(name.clone(), join(&self.words(name)));
             } else if let Some(value) = self.get(name) {
                 out.insert(name.clone(), value);
@@ -163,7 +164,7 @@ impl<'a> Settings<'a> {
 pub(super) fn stack(over: &mut Variables, variables: &Variables) {
     for (name, value) in variables {
         match over.get_mut(name) {
-            Some(before) if name == "USE" || INCREMENTAL.contains(&name.as_str()) => {
+            Some(before) if INCREMENTAL.contains(&name.as_str()) => {
                 before.push(' ');
                 before.push_str(value);
             }

@@ -4,11 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use super::super::profile::INCREMENTAL;
 use super::super::varfile::{self, Variables};
 use super::atom::Subject;
 use super::layer::Layer;
 use super::lines::Reader;
-use super::settings::{INCREMENTAL, Settings};
+use super::settings::Settings;
 use super::table::AtomTable;
 
 /// Reads etc/portage/package.use. After `VARIABLE:` the flags of a line are values of that USE_EXPAND variable

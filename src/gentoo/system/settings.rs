@@ -4,25 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::super::config::Environment;
+use super::super::profile::INCREMENTAL;
 use super::super::varfile::Variables;
 use super::lines::Reader;
 use super::node::Node;
-
-/// Variables whose values add up word by word, `-word` and `-*` taking away (portage.const.INCREMENTALS).
-pub(super) const INCREMENTAL: [&str; 12] = [
-    "ACCEPT_KEYWORDS",
-    "CONFIG_PROTECT",
-    "CONFIG_PROTECT_MASK",
-    "ENV_UNSET",
-    "FEATURES",
-    "IUSE_IMPLICIT",
-    "PROFILE_ONLY_VARIABLES",
-    "USE",
-    "USE_EXPAND",
-    "USE_EXPAND_HIDDEN",
-    "USE_EXPAND_IMPLICIT",
-    "USE_EXPAND_UNPREFIXED",
-];
 
 /// What counts where make.globals is not there or says nothing.
 const DEFAULTS: [(&str, &str); 3] = [

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::metadata::Metadata;
+use super::super::profile::implicit_flags;
 use super::super::restrict::Restrict;
 use super::super::varfile::Variables;
 use super::atom::Subject;
@@ -314,18 +315,12 @@ fn order(text: &str) -> Vec<LayerName> {
 
 /// The implicit part of IUSE_EFFECTIVE (PMS 11.1.1).
 fn implicit(settings: &Settings, expand: &[String], unprefixed: &[String]) -> BTreeSet<String> {
-    let mut flags: BTreeSet<String> = settings.words("IUSE_IMPLICIT").into_iter().collect();
-    for name in settings.words("USE_EXPAND_IMPLICIT") {
-        let values = settings.get(&format!("USE_EXPAND_VALUES_{name}")).unwrap_or_default();
-        let prefix = name.to_lowercase();
-        for value in values.split_whitespace() {
-            if unprefixed.contains(&name) {
-                flags.insert(value.to_owned());
-            }
-            if expand.contains(&name) {
-                flags.insert(format!("{prefix}_{value}"));
-            }
-        }
-    }
-    flags
+    let is_in = |list: &[String], name: &str| list.iter().any(|one| one == name);
+    implicit_flags(
+        settings.words("IUSE_IMPLICIT"),
+        settings.words("USE_EXPAND_IMPLICIT"),
+        |name| settings.get(name).unwrap_or_default().to_owned(),
+        |name| is_in(expand, name),
+        |name| is_in(unprefixed, name),
+    )
 }
