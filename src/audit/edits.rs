@@ -36,6 +36,13 @@ pub struct Judged {
     pub calls: Vec<CallOutcome>,
 }
 
+impl Judged {
+    /// With nothing found out yet beside the edit itself.
+    fn of(edit: Edit, place: Option<Place>, calls: Vec<CallOutcome>) -> Judged {
+        Judged { edit, unclosed: Vec::new(), never: Vec::new(), moved: None, explained: None, place, calls }
+    }
+}
+
 /// What the judging of edits needs beside the trace.
 pub struct Scene<'a> {
     pub names: &'a Names,
@@ -160,7 +167,7 @@ fn ran(place: Place, all: &ByPath, scene: &Scene) -> Judged {
         variants: vec![0],
         reason: reason.filter(|_| verdict == Verdict::Unknown),
     };
-    Judged { edit, unclosed: Vec::new(), never: Vec::new(), moved: None, explained: None, place: Some(place), calls }
+    Judged::of(edit, Some(place), calls)
 }
 
 /// The calls that name a file, in order of time, by the file.
@@ -283,15 +290,7 @@ fn patch_gone(note: &Note, sources: &mut Sources, scene: &Scene) -> Option<Judge
         variants: vec![0],
         reason: None,
     };
-    Some(Judged {
-        edit,
-        unclosed: Vec::new(),
-        never: Vec::new(),
-        moved: None,
-        explained: None,
-        place: None,
-        calls: Vec::new(),
-    })
+    Some(Judged::of(edit, None, Vec::new()))
 }
 
 /// Edits of the ebuild's text, in functions that the phases may reach, that no call came from.
@@ -344,15 +343,7 @@ fn not_run(found: &mut Vec<Judged>, lost: &[EditKind], sources: &Sources) {
             reason: may_have_run
                 .then(|| "no call is known to be its own, but some came from no known place".to_owned()),
         };
-        found.push(Judged {
-            edit,
-            unclosed: Vec::new(),
-            never: Vec::new(),
-            moved: None,
-            explained: None,
-            place: None,
-            calls: Vec::new(),
-        });
+        found.push(Judged::of(edit, None, Vec::new()));
     }
 }
 
