@@ -102,7 +102,7 @@ fn audit_targets(args: &PlanArgs, system: &System, answer: &Answer) -> Result<(u
         let merged = answer.steps.iter().filter(|step| step.action != Action::Uninstall && step.repository == name);
         let mut ebuilds = Vec::new();
         for step in merged {
-            let cpv = Cpv::parse(step.atom.trim_start_matches('=').split("::").next().unwrap_or(&step.atom))?;
+            let cpv = Cpv::parse(plan::cpv_of(&step.atom))?;
             ebuilds.push(location.join(format!("{}/{}.ebuild", cpv.cp(), cpv.pf())));
         }
         if ebuilds.is_empty() {

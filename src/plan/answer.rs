@@ -120,6 +120,24 @@ pub enum Action {
     Downgrade,
 }
 
+impl Action {
+    /// As people say it.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Action::Uninstall => "unmerge",
+            Action::Upgrade => "upgrade",
+            Action::Rebuild => "rebuild",
+            Action::Install => "install",
+            Action::Downgrade => "downgrade",
+        }
+    }
+}
+
+/// `category/package-version` of an `=` atom.
+pub fn cpv_of(atom: &str) -> &str {
+    atom.trim_start_matches('=').split("::").next().unwrap_or(atom)
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step {
     pub action: Action,

@@ -81,9 +81,7 @@ pub fn kept(
 }
 
 fn has_binding(record: &super::universe::Instance, name: &str) -> bool {
-    let mut atoms = Vec::new();
-    record.dependencies().for_each(|(_, dep)| dep.atoms(&mut atoms));
-    atoms.iter().any(|atom| atom.name() == name && atom.is_built())
+    record.atoms().iter().any(|atom| atom.name() == name && atom.is_built())
 }
 
 /// Where the ebuild that is merged says otherwise than the record of the same version.
@@ -105,9 +103,7 @@ fn disagreements(universe: &Universe<'_>, moved: &BTreeSet<&str>, solution: &Sol
             });
         }
         let binds = |instance: &super::universe::Instance, name: &str| {
-            let mut atoms = Vec::new();
-            instance.dependencies().for_each(|(_, dep)| dep.atoms(&mut atoms));
-            atoms.iter().any(|atom| atom.name() == name && atom.slot_operator == SlotOperator::Equal)
+            instance.atoms().iter().any(|atom| atom.name() == name && atom.slot_operator == SlotOperator::Equal)
         };
         for name in moved.iter().filter(|name| binds(record, name) && !binds(ebuild, name)) {
             out.push(Remark {

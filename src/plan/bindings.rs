@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 
-use super::family::{atoms_of, components};
+use super::family::components;
 use super::state::State;
 use super::universe::{Id, Source, Universe};
 
@@ -73,7 +73,7 @@ pub fn movable(source: &dyn Source) -> Vec<Movable> {
     let mut consumers: HashMap<usize, BTreeSet<Id>> = HashMap::new();
     for &holder in &all {
         let own = family_of[&universe.instances[holder].name];
-        for atom in atoms_of(&universe.instances[holder]).into_iter().filter(|atom| atom.is_built()) {
+        for atom in universe.instances[holder].atoms().into_iter().filter(|atom| atom.is_built()) {
             if let Some(&family) = family_of.get(atom.name()).filter(|family| **family != own) {
                 consumers.entry(family).or_default().insert(holder);
             }

@@ -24,12 +24,12 @@ pub fn family(universe: &Universe<'_>, scope: &Scope, goals: &[Rc<str>]) -> BTre
         let mut found: BTreeSet<Rc<str>> = BTreeSet::new();
         for &holder in universe.holders(&member) {
             let holder = &universe.instances[holder];
-            if atoms_of(holder).iter().any(|atom| atom.name() == &*member && pins(atom)) {
+            if holder.atoms().iter().any(|atom| atom.name() == &*member && pins(atom)) {
                 found.insert(holder.name.clone());
             }
         }
         for &own in universe.installed(&member) {
-            let pinned = atoms_of(&universe.instances[own]).into_iter().filter(|atom| pins(atom));
+            let pinned = universe.instances[own].atoms().into_iter().filter(|atom| pins(atom));
             found.extend(pinned.map(|atom| Rc::from(atom.name())));
         }
         for name in found {
@@ -51,7 +51,7 @@ pub fn components(universe: &Universe<'_>) -> HashMap<Rc<str>, usize> {
     let mut parents: Vec<usize> = (0..of.len()).collect();
     for id in universe.all_installed() {
         let holder = &universe.instances[id];
-        for atom in atoms_of(holder).into_iter().filter(|atom| pins(atom)) {
+        for atom in holder.atoms().into_iter().filter(|atom| pins(atom)) {
             if let Some(&pinned) = of.get(atom.name()) {
                 let (a, b) = (root(&mut parents, of[&holder.name]), root(&mut parents, pinned));
                 parents[a] = b;
@@ -68,11 +68,4 @@ fn root(parents: &mut [usize], mut at: usize) -> usize {
         at = parents[at];
     }
     at
-}
-
-/// The atoms of all dependencies.
-pub fn atoms_of(instance: &super::universe::Instance) -> Vec<&Atom> {
-    let mut atoms = Vec::new();
-    instance.dependencies().for_each(|(_, dep)| dep.atoms(&mut atoms));
-    atoms
 }

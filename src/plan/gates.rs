@@ -6,7 +6,7 @@ use crate::gentoo::manifest::Manifest;
 use crate::gentoo::src_uri;
 use crate::gentoo::system::{Candidate, System};
 
-use super::answer::{Action, Answer, Remark};
+use super::answer::{Action, Answer, Remark, cpv_of};
 
 /// Adds a warning for each ebuild of the plan that lacks a line in its Manifest, or that gives up when it is sourced: an
 /// eclass may not know the new version.
@@ -16,7 +16,7 @@ pub fn check(system: &System, answer: &mut Answer) {
     let found: Vec<Remark> = wanted
         .par_iter()
         .flat_map_iter(|(atom, repository)| {
-            let cpv = atom.trim_start_matches('=').split("::").next().unwrap_or(atom);
+            let cpv = cpv_of(atom);
             let name = crate::gentoo::cpv::Cpv::parse(cpv).map(|cpv| cpv.cp()).unwrap_or_default();
             let candidates = system.candidates(&name);
             let candidate =

@@ -39,7 +39,7 @@ use std::rc::Rc;
 
 pub use answer::{
     Action, Answer, Blocker, BlockerKind, Consumer, Edge, EdgeKind, Member, Point, Remark, SCHEMA, Size, Status, Step,
-    Tool,
+    Tool, cpv_of,
 };
 pub use bindings::{BrokenBinding, Movable, broken_bindings, movable};
 pub use goal::GoalError;

@@ -363,9 +363,9 @@ impl<'p, 'a> Problem<'p, 'a> {
         let instance = &universe.instances[id];
         let mut before = BTreeSet::new();
         for &record in universe.installed(&instance.name) {
-            let mut atoms = Vec::new();
-            universe.instances[record].dependencies().for_each(|(_, dep)| dep.atoms(&mut atoms));
-            before.extend(atoms.into_iter().filter(|atom| !atom.is_blocker()).map(Atom::name));
+            before.extend(
+                universe.instances[record].atoms().into_iter().filter(|atom| !atom.is_blocker()).map(Atom::name),
+            );
         }
         let mut uses: BTreeMap<&str, (bool, Vec<Lit>)> = BTreeMap::new();
         for (_, dep) in instance.dependencies() {

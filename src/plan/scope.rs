@@ -65,10 +65,12 @@ impl Scope {
 
 /// The flags that an ebuild's USE dependencies pass to others.
 fn handed_on(instance: &Instance) -> impl Iterator<Item = &str> {
-    let mut atoms = Vec::new();
-    instance.dependencies().for_each(|(_, dep)| dep.atoms(&mut atoms));
     let conditional = |dep: &&UseDep| !matches!(dep.kind, UseDepKind::On | UseDepKind::Off);
-    atoms.into_iter().flat_map(move |atom| atom.use_deps.iter().filter(conditional)).map(|dep| dep.flag.as_str())
+    instance
+        .atoms()
+        .into_iter()
+        .flat_map(move |atom| atom.use_deps.iter().filter(conditional))
+        .map(|dep| dep.flag.as_str())
 }
 
 /// Whether the USE dependencies of an atom hang on flags that may change.

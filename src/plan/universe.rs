@@ -132,6 +132,13 @@ impl Instance {
         Kind::ALL.iter().zip(&self.deps).flat_map(|(&kind, deps)| deps.iter().map(move |dep| (kind, dep)))
     }
 
+    /// The atoms of all its dependencies, whatever the flags.
+    pub fn atoms(&self) -> Vec<&Atom> {
+        let mut atoms = Vec::new();
+        self.dependencies().for_each(|(_, dep)| dep.atoms(&mut atoms));
+        atoms
+    }
+
     /// Whether it may be chosen at all.
     pub fn is_possible(&self) -> bool {
         self.invalid.is_none() && self.obstacles.iter().all(Obstacle::may_be_lifted)
@@ -183,9 +190,7 @@ impl<'a> Universe<'a> {
         let mut holders: HashMap<Rc<str>, Vec<Id>> = HashMap::new();
         for (id, instance) in instances.iter().enumerate() {
             by_name.entry(instance.name.clone()).or_default().push(id);
-            let mut atoms = Vec::new();
-            instance.dependencies().for_each(|(_, dep)| dep.atoms(&mut atoms));
-            let names: BTreeSet<&str> = atoms.iter().map(|atom| atom.name()).collect();
+            let names: BTreeSet<&str> = instance.atoms().into_iter().map(Atom::name).collect();
             for name in names {
                 holders.entry(Rc::from(name)).or_default().push(id);
             }

@@ -198,9 +198,8 @@ fn with_what_wants_it(
     let mut queue: Vec<Rc<str>> = vec![Rc::from(name)];
     while let Some(name) = queue.pop() {
         for &holder in universe.holders(&name) {
-            let mut atoms = Vec::new();
-            universe.instances[holder].dependencies().for_each(|(_, dep)| dep.atoms(&mut atoms));
-            let wants = atoms.iter().any(|atom| !atom.is_blocker() && *atom.name() == *name);
+            let wants =
+                universe.instances[holder].atoms().iter().any(|atom| !atom.is_blocker() && *atom.name() == *name);
             let holder = universe.instances[holder].name.clone();
             if wants && all.insert(holder.clone()) {
                 queue.push(holder);

@@ -200,13 +200,7 @@ fn steps(page: &mut Page, answer: &Answer) {
 }
 
 fn step(page: &mut Page, step: &Step) {
-    let action = match step.action {
-        Action::Uninstall => "unmerge",
-        Action::Upgrade => "upgrade",
-        Action::Rebuild => "rebuild",
-        Action::Install => "install",
-        Action::Downgrade => "downgrade",
-    };
+    let action = step.action.verb();
     let by_itself = if step.requested { "" } else { "  (emerge does it by itself)" };
     page.line(&format!("  {action:9} {}{by_itself}", step.atom));
     for reason in step.because.iter().take(page.look.reasons) {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use self::emerge::{Merge, Said};
-use super::answer::{Action, Answer, Status};
+use super::answer::{Action, Answer, Status, cpv_of};
 use crate::gentoo::system::System;
 
 /// What Portage said.
@@ -52,7 +52,7 @@ pub fn verify(system: &System, answer: &Answer, portage: Option<&Path>) -> Resul
     let scratch = scratch::copy(system, answer, program.share()).map_err(VerifyError::Scratch)?;
     let said = program.pretend(scratch.path(), &answer.command)?;
     let differences = differences(answer, &said);
-    let unmerged: Vec<&str> = answer.unmerge.iter().map(|atom| bare(atom)).collect();
+    let unmerged: Vec<&str> = answer.unmerge.iter().map(|atom| cpv_of(atom)).collect();
     // where Portage gives up its list is not whole
     let broken = if said.exit == 0 { after::broken(system, &said, &unmerged) } else { Vec::new() };
     let agrees = differences.is_empty() && broken.is_empty() && answer.status == Status::Planned;
@@ -76,7 +76,7 @@ fn differences(answer: &Answer, said: &Said) -> Vec<String> {
         out.push(format!("Portage needed {tries} more {}", if tries == 1 { "try" } else { "tries" }));
     }
     for step in answer.steps.iter().filter(|step| step.action != Action::Uninstall) {
-        let cpv = bare(&step.atom);
+        let cpv = cpv_of(&step.atom);
         let Some(merge) = said.merges.iter().find(|merge| merge.cpv == cpv) else {
             out.push(format!("planned, not done by Portage: {cpv}"));
             continue;
@@ -89,18 +89,14 @@ fn differences(answer: &Answer, said: &Said) -> Vec<String> {
         }
     }
     for Merge { cpv, action, .. } in &said.merges {
-        if !answer.steps.iter().any(|step| bare(&step.atom) == cpv) {
+        if !answer.steps.iter().any(|step| cpv_of(&step.atom) == cpv) {
             out.push(format!("done by Portage, not planned: {action:?} {cpv}"));
         }
     }
     for cpv in &said.uninstalls {
-        if !answer.steps.iter().any(|step| step.action == Action::Uninstall && bare(&step.atom) == cpv) {
+        if !answer.steps.iter().any(|step| step.action == Action::Uninstall && cpv_of(&step.atom) == cpv) {
             out.push(format!("unmerged by Portage, not planned: {cpv}"));
         }
     }
     out
-}
-
-fn bare(atom: &str) -> &str {
-    atom.trim_start_matches('=').split("::").next().unwrap_or(atom)
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{escaped, svg};
-use crate::plan::{Action, Answer};
+use crate::plan::Answer;
 
 pub fn draw(answer: &Answer) -> String {
     let title = escaped(&format!("ebaudit plan {}", answer.goal.join(" ")));
@@ -25,13 +25,7 @@ pub fn draw(answer: &Answer) -> String {
         out.push_str("<h2>Steps</h2><table><tr><th>Stage</th><th>Action</th><th>Package</th><th>Why</th></tr>\n");
         for step in &answer.steps {
             let stage = answer.stages.iter().position(|stage| stage.contains(&step.atom));
-            let action = match step.action {
-                Action::Uninstall => "unmerge",
-                Action::Upgrade => "upgrade",
-                Action::Rebuild => "rebuild",
-                Action::Install => "install",
-                Action::Downgrade => "downgrade",
-            };
+            let action = step.action.verb();
             let _ = writeln!(
                 out,
                 "<tr><td>{}</td><td>{action}</td><td>{}</td><td>{}</td></tr>",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::{Action, Answer};
+use crate::plan::{Action, Answer, cpv_of};
 
 /// What a box is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Layout {
 }
 
 fn name_of(atom: &str) -> String {
-    let bare = atom.trim_start_matches('=').split("::").next().unwrap_or(atom);
+    let bare = cpv_of(atom);
     match bare.split_once('/') {
         Some((category, pf)) => {
             let package = crate::gentoo::cpv::split_pf(pf).map_or(pf, |(name, _)| name);
@@ -65,8 +65,7 @@ pub fn layout(answer: &Answer) -> Layout {
     let mut nodes: Vec<Node> = Vec::new();
     for step in &answer.steps {
         let name = name_of(&step.atom);
-        let to = step.atom.trim_start_matches('=').trim_start_matches(&name).trim_start_matches('-');
-        let to = to.split("::").next().unwrap_or(to);
+        let to = cpv_of(&step.atom).trim_start_matches(&name).trim_start_matches('-');
         let role = match step.action {
             Action::Uninstall => Role::Unmerged,
             _ if step.because.iter().any(|why| why == "goal") => Role::Goal,
