@@ -1,7 +1,7 @@
 //! Every reader of strangers' bytes, given bytes that nobody wrote: it may refuse them, and may not panic, hang or
 //! overflow the stack. What it takes in it must give back alike.
 //!
-//! `cargo test --test fuzz` is a short run on stable with random inputs and the corpus beside this file;
+//! `cargo test --test fuzz` is a short run on stable with random inputs;
 //! `BOLERO_RANDOM_TEST_TIME_MS` makes it longer. `cargo bolero test --test fuzz TARGET` searches by coverage, where that tool is.
 
 use std::collections::HashMap;
