@@ -8,5 +8,6 @@ pub mod gentoo;
 pub mod phase;
 pub mod plan;
 pub mod report;
+pub mod results;
 pub mod source;
 pub mod tree;

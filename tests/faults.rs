@@ -123,46 +123,6 @@ fn the_second_signal_ends_the_run() {
 }
 
 #[test]
-fn an_interrupted_run_is_resumed() {
-    let place = overlay(6, "0.3");
-    let words = ["--jobs", "1", "--format", "json"];
-    let mut child = start(&place, &words);
-    std::thread::sleep(Duration::from_millis(1400));
-    child.kill().unwrap();
-    child.wait().unwrap();
-    all_gone(&place);
-    let kept = fs::read_dir(place.path().join("cache/ebaudit/resume")).unwrap().next().unwrap().unwrap().path();
-    let known = fs::read_to_string(&kept).unwrap().matches("\"DeadSed\"").count();
-    assert!(known >= 1, "nothing was kept");
-    let done = run(&place, audit(&place, words).arg("--resume"));
-    assert_eq!(done.code, Some(1), "{}", done.stderr);
-    assert_eq!(done.stdout.matches("\"DeadSed\"").count(), 6);
-    assert!(!kept.exists(), "a finished run keeps no journal");
-    let fresh = run(&place, audit(&place, words).arg("--resume"));
-    assert_eq!(fresh.stdout, done.stdout);
-}
-
-#[test]
-fn a_changed_ebuild_is_not_resumed() {
-    let place = overlay(2, "0.2");
-    let words = ["--jobs", "1", "--format", "json"];
-    let mut child = start(&place, &words);
-    let end = Instant::now() + Duration::from_secs(20);
-    let dir = place.path().join("cache/ebaudit/resume");
-    let journal = || fs::read_dir(&dir).ok()?.next()?.ok().and_then(|f| fs::read_to_string(f.path()).ok());
-    while !journal().is_some_and(|text| text.contains("p0-1")) && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let ebuild = place.repo().join("app-misc/p0/p0-1.ebuild");
-    let text = fs::read_to_string(&ebuild).unwrap().replace("s/zz/b/", "s/b/c/");
-    fs::write(&ebuild, text).unwrap();
-    let done = run(&place, audit(&place, words).arg("--resume"));
-    assert_eq!(done.stdout.matches("\"DeadSed\"").count(), 1, "{}", done.stderr);
-}
-
-#[test]
 fn no_work_folder() {
     let place = overlay(1, "0");
     let done = run(&place, audit(&place, ["--work-dir"]).arg(place.path().join("nowhere")));

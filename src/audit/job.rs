@@ -33,7 +33,10 @@ pub struct Facts {
     pub script: PathBuf,
     pub eapi: String,
     pub text: String,
+    /// Once all that follows from them is known: USE, distfiles.
     pub metadata: Option<Metadata>,
+    /// As soon as the ebuild is sourced.
+    pub sourced: Option<Metadata>,
     pub flags: Option<UseState>,
     pub before: Option<Snapshot>,
     pub after: Option<Snapshot>,
@@ -221,6 +224,7 @@ fn sourced(
         syntax(&facts.script)?;
     }
     let metadata = Metadata::from_map(&map);
+    facts.sourced = Some(metadata.clone());
     if metadata.eapi != facts.eapi {
         return Err(Failure::invalid(format!(
             "EAPI is {} where the ebuild begins and {} once it is sourced",

@@ -4,7 +4,7 @@ mod changed;
 mod command_findings;
 mod commands;
 pub mod context;
-mod distfiles;
+pub mod distfiles;
 pub mod eapi;
 mod edits;
 mod failure;
@@ -17,7 +17,7 @@ mod report;
 pub mod rules;
 mod shelves;
 pub mod suggest;
-mod variables;
+pub mod variables;
 pub mod verify;
 
 pub use job::{audit, audit_text, broken, left_out, metadata, source_metadata};

@@ -45,6 +45,8 @@ pub fn build(
         findings: Vec::new(),
         remarks: Vec::new(),
         source: facts.text.clone(),
+        cached: false,
+        metadata: facts.sourced.clone().map(Box::new),
     };
     let names = job.map(Names::of);
     let (judged, fixes) = match job {

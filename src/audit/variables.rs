@@ -32,6 +32,11 @@ pub fn of_name(ebuild: &EbuildFile, eapi: &str, limits: &Limits) -> BTreeMap<Str
 
 /// Writes the text that the prelude sources once USE and A are known.
 pub fn write_settled(path: &Path, flags: &UseState, archives: &[String], unpacked: bool) -> io::Result<()> {
+    untrusted::write(path, settled(flags, archives, unpacked).as_bytes())
+}
+
+/// That text.
+pub fn settled(flags: &UseState, archives: &[String], unpacked: bool) -> String {
     let mut text = String::new();
     for (name, value) in flags.variables() {
         // they were there before the ebuild was sourced: what it assigned itself (LLVM_SLOT=20) holds
@@ -45,7 +50,7 @@ pub fn write_settled(path: &Path, flags: &UseState, archives: &[String], unpacke
     set("A", &archives.join(" "));
     set("EB_IUSE_EFFECTIVE", &flags.effective().iter().cloned().collect::<Vec<_>>().join(" "));
     set("EB_UNPACKED", if unpacked { "1" } else { "" });
-    untrusted::write(path, text.as_bytes())
+    text
 }
 
 fn quoted(value: &str) -> String {

@@ -226,8 +226,17 @@ pub struct AuditArgs {
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     pub fail_on: FailOn,
 
-    /// Go on where a run with the same options was interrupted
-    #[arg(long, conflicts_with = "fix")]
+    /// Neither take results of earlier runs from the cache nor keep those of this one
+    #[arg(long)]
+    pub no_cache: bool,
+
+    /// Run every ebuild anew, and keep the results in the place of earlier ones
+    #[arg(long, conflicts_with = "no_cache")]
+    pub refresh: bool,
+
+    /// Go on where a run with the same options was interrupted: as always, what it finished comes from the cache; but say
+    /// so if that can't be
+    #[arg(long, conflicts_with_all = ["fix", "no_cache", "refresh"])]
     pub resume: bool,
 
     /// Ebuilds audited side by side [default: the number of cores]

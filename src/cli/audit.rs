@@ -12,7 +12,6 @@ use rayon::prelude::*;
 
 use super::args::{AuditArgs, Backend, FailOn, Format, When};
 use super::fix::{self, Fixed};
-use super::resume::Journal;
 use super::{exit, progress};
 use crate::audit;
 use crate::audit::context::{Context, Options};
@@ -31,6 +30,7 @@ use crate::phase::runner;
 use crate::phase::sandbox::Sandbox;
 use crate::report::model::{EbuildReport, Level, Report, RepositoryInfo, SCHEMA, Status, Summary, Tool};
 use crate::report::{json, printable, text};
+use crate::results::{Question, Results, RunKey};
 use crate::source::{DistfileStore, FetchOptions, Fetcher};
 use crate::tree::{self, Most};
 
@@ -77,14 +77,16 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let remarks: Vec<String> = resolved.problems.iter().map(problem).collect();
     let ebuilds = filtered(&args, &context, resolved.ebuilds);
     bars.expect(ebuilds.len());
-    let journal = (!args.fix).then(|| Journal::open(&args, &context, &cache_dir(&args, &cwd))).flatten();
-    if args.resume && journal.is_none() {
-        eprintln!("ebaudit: nothing can be resumed: the cache can't be written to, or another run is at work");
+    let cache = cache_dir(&args, &cwd);
+    let open = || Results::open(&cache, &RunKey::of(&context, &args.suggest), !args.refresh);
+    let results = (!args.no_cache).then(open).flatten();
+    if args.resume && results.is_none() {
+        eprintln!("ebaudit: nothing can be resumed: {} can't be written to", printable(&cache.display().to_string()));
     }
-    let (report, fixed, broken) = audit_all(&args, &context, &ebuilds, remarks, &bars, journal.as_ref())?;
+    let (report, fixed, broken) = audit_all(&args, &context, &ebuilds, remarks, &bars, results.as_ref())?;
     print(&args, &report, &fixed)?;
-    if let Some(journal) = journal.filter(|_| !runner::interrupted()) {
-        journal.close();
+    if let Some(results) = results {
+        results.tidy();
     }
     Ok(if broken { exit::INTERNAL } else { status(&args, &report) })
 }
@@ -194,7 +196,7 @@ fn audit_all(
     ebuilds: &[EbuildFile],
     remarks: Vec<String>,
     bars: &progress::Bars,
-    journal: Option<&Journal>,
+    results: Option<&Results>,
 ) -> Result<(Report, Vec<Fixed>, bool)> {
     let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), |n| n.get());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().context("can't start threads")?;
@@ -205,17 +207,10 @@ fn audit_all(
             .par_iter()
             .map(|ebuild| {
                 bars.message(&ebuild.cpv.to_string());
-                let known = journal.and_then(|j| j.known(ebuild));
-                let (report, fixed) = match known {
-                    Some(report) => (report, Fixed::default()),
-                    None if runner::interrupted() => {
-                        (audit::left_out(context, ebuild, "interrupted before it was begun"), Fixed::default())
-                    }
-                    None => {
-                        let done = guarded(context, ebuild, || fix::audit(args, context, ebuild), &broken);
-                        journal.inspect(|j| j.keep(ebuild, &done.0));
-                        done
-                    }
+                let (report, fixed) = if runner::interrupted() {
+                    (audit::left_out(context, ebuild, "interrupted before it was begun"), Fixed::default())
+                } else {
+                    guarded(context, ebuild, || known_or_new(args, context, ebuild, results), &broken)
                 };
                 bars.done();
                 if args.format == Format::Jsonl {
@@ -236,6 +231,26 @@ fn audit_all(
         sink.close(args)?;
     }
     Ok((report, fixed, broken.into_inner()))
+}
+
+/// What the cache has of an ebuild, else what its job finds.
+fn known_or_new(
+    args: &AuditArgs,
+    context: &Context,
+    ebuild: &EbuildFile,
+    results: Option<&Results>,
+) -> (EbuildReport, Fixed) {
+    let question = results.and_then(|results| results.ask(context, ebuild));
+    // where there is something to fix, what is to be written has to be made again
+    let fits = |known: &EbuildReport| !args.fix || known.findings.iter().all(|f| f.suggestion.is_none());
+    if let Some(known) = question.as_ref().and_then(Question::known).filter(fits) {
+        return (known, Fixed::default());
+    }
+    let done = fix::audit(args, context, ebuild);
+    if let Some(question) = question.filter(|_| !args.fix) {
+        question.keep(&done.0);
+    }
+    done
 }
 
 /// One job. Should it panic, its ebuild is not audited, and the others are.

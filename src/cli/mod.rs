@@ -8,7 +8,6 @@ mod exit;
 mod fix;
 mod plan;
 mod progress;
-mod resume;
 
 use std::process::ExitCode;
 

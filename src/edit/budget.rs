@@ -11,6 +11,14 @@ pub struct Budget {
 /// Why something was not judged once the time is over.
 pub const OVER: &str = "the time for judging the edits of the ebuild (--timeout) was over";
 
+/// How a tool is told of that was ended after its time.
+pub const NO_END: &str = "did not come to an end within";
+
+/// Whether another run might have had the time for what this reason speaks of.
+pub fn is_of_time(reason: &str) -> bool {
+    reason.contains(OVER) || reason.contains(NO_END)
+}
+
 impl Budget {
     /// From now on.
     pub fn of(time: Duration) -> Budget {

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// The metadata of an ebuild, of a cache entry or of a run of the ebuild in bash.
 ///
 /// Dependency-like values stay texts: they are read with a USE configuration (see `depstring`, `src_uri`, `restrict`).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metadata {
     /// `0` where the ebuild says none.
     pub eapi: String,

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::gentoo::metadata::Metadata;
 use crate::phase::sandbox::Tier;
 
 /// The name of the schema that [`Report`] follows.
@@ -86,6 +87,12 @@ pub struct EbuildReport {
     /// The text of the ebuild (and of any eclass a finding stands in), for reports that show lines; never serialised.
     #[serde(skip)]
     pub source: String,
+    /// Whether an earlier run found all this, and nothing that it depends on has changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
+    /// What the ebuild said of itself, where it was sourced; never serialised.
+    #[serde(skip)]
+    pub metadata: Option<Box<Metadata>>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -195,6 +195,10 @@ fn summary(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     if skipped > 0 {
         line.push_str(&format!(" ({skipped} skipped)"));
     }
+    let cached = report.ebuilds.iter().filter(|e| e.cached).count();
+    if cached > 0 {
+        line.push_str(&format!(" ({cached} cached)"));
+    }
     let faulty = report.ebuilds.iter().filter(|e| e.findings.iter().any(|f| f.level >= Level::Warning)).count();
     line.push_str(&format!(
         ", {}: {}, {}, {} in {}",

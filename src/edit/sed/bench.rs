@@ -12,6 +12,7 @@ use super::probe::{Probe, Whence};
 use super::run::{End, Limits, Sed};
 use super::script::Script;
 use super::tally::Tallies;
+use crate::edit::budget::NO_END;
 
 /// Input that gives a run a second more.
 const A_SECOND: u64 = 4 << 20;
@@ -75,7 +76,7 @@ impl<'a> Bench<'a> {
             End::Exit(0 | 2) => Ok(()),
             End::Exit(_) => Err(format!("sed refuses the script: {}", run.complaint())),
             End::Signal => Err("sed was killed".to_string()),
-            End::OutOfTime => Err(format!("sed did not come to an end within {} s", self.limits.time.as_secs_f32())),
+            End::OutOfTime => Err(format!("sed {NO_END} {} s", self.limits.time.as_secs_f32())),
             End::TooMuchOutput => Err("sed writes without an end".to_string()),
         }
     }
