@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::bounds::BoundArgs;
+use super::output::OutputArgs;
 use clap::{Parser, Subcommand, ValueEnum};
 
 /// Finds the dead edits in Gentoo ebuilds: sed calls and patches that change nothing any more.
@@ -18,8 +19,20 @@ pub struct Args {
 pub enum Command {
     /// Unpack and prepare ebuilds, and say which of their edits are dead
     Audit(Box<AuditArgs>),
+    /// Make one report of those of all shards
+    Merge(MergeArgs),
     /// Plan a subslot migration that emerge accepts at its first try, or say why there is none
     Plan(Box<PlanArgs>),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct MergeArgs {
+    /// Reports of `ebaudit audit --shard K/N`, as --format json or jsonl writes them
+    #[arg(value_name = "REPORT", required = true)]
+    pub reports: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -104,26 +117,11 @@ pub struct PlanArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    Text,
-    Json,
-    Jsonl,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Backend {
     /// Bash with ebaudit's own functions
     Own,
     /// Portage's ebuild(1)
     Portage,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
-    Error,
-    Warning,
-    Note,
-    Never,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -189,6 +187,15 @@ pub struct AuditArgs {
     #[arg(long, conflicts_with = "keyworded")]
     pub live: bool,
 
+    /// Only ebuilds that commits touch: themselves, their files/, their Manifest, or an eclass that they inherit; those of
+    /// REV2 that REV1 lacks [default: origin..HEAD]
+    #[arg(long, value_name = "REV1..REV2", num_args = 0..=1, default_missing_value = super::changes::UNPUSHED)]
+    pub commits: Option<String>,
+
+    /// Only ebuilds that the staged changes touch
+    #[arg(long, conflicts_with = "commits")]
+    pub staged: bool,
+
     /// The unpacked source of a live ebuild; may be repeated
     #[arg(long, value_name = "CPV=DIR", value_parser = name_and_path)]
     pub source: Vec<(String, PathBuf)>,
@@ -196,19 +203,6 @@ pub struct AuditArgs {
     /// Report the edits of eclasses, too
     #[arg(long)]
     pub eclass_edits: bool,
-
-    /// How to print the report
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
-
-    /// Write the report to a file, in one piece at the end
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-
-    /// Print the unified diffs of what prepare changed (text format); with --fix, those of the ebuilds instead of
-    /// writing them
-    #[arg(long)]
-    pub diff: bool,
 
     /// Run the ebuilds again with what is suggested, to say which suggestions are right
     #[arg(long)]
@@ -221,10 +215,6 @@ pub struct AuditArgs {
     /// With --fix, write also what changes the prepared source or could not be tried
     #[arg(long, requires = "fix")]
     pub unsafe_fixes: bool,
-
-    /// The lowest level of a finding that makes the exit status 1
-    #[arg(long, value_enum, default_value_t = FailOn::Error)]
-    pub fail_on: FailOn,
 
     /// Neither take results of earlier runs from the cache nor keep those of this one
     #[arg(long)]
@@ -243,20 +233,20 @@ pub struct AuditArgs {
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
 
+    /// Only the share K of N of the ebuilds, for K machines with one each; `auto` takes K and N from the environment (GitLab,
+    /// CircleCI, Buildkite, Slurm), `auto/N` the K of a Kubernetes Indexed Job or of GNU parallel as well
+    #[arg(long, value_name = "K/N", conflicts_with = "fix")]
+    pub shard: Option<String>,
+
     #[command(flatten)]
     pub bounds: BoundArgs,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
 
     /// Where the work directories are made [default: the system's folder for temporary files]
     #[arg(long, value_name = "DIR")]
     pub work_dir: Option<PathBuf>,
-
-    /// When to colour the text report
-    #[arg(long, value_enum, default_value_t = When::Auto)]
-    pub color: When,
-
-    /// Say less: no progress, no notes in the text report
-    #[arg(short, long)]
-    pub quiet: bool,
 }
 
 fn name_and_path(text: &str) -> Result<(String, PathBuf), String> {

@@ -1,7 +1,7 @@
 //! `ebaudit audit`.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context as _, Result, bail};
 use rayon::prelude::*;
 
-use super::args::{AuditArgs, Backend, FailOn, Format, When};
+use super::args::{AuditArgs, Backend};
+use super::choose::{self, Work};
 use super::fix::{self, Fixed};
+use super::output::{self, Format, OutputArgs, Sink};
 use super::{exit, progress};
 use crate::audit;
 use crate::audit::context::{Context, Options};
 use crate::gentoo::config::PortageConfig;
-use crate::gentoo::filters::{self, Candidate};
 use crate::gentoo::masters::RepositorySet;
-use crate::gentoo::md5_cache::Md5Cache;
 use crate::gentoo::mirrors::Mirrors;
 use crate::gentoo::profile::{Profile, UseChange};
 use crate::gentoo::repo_config::RepoConfig;
@@ -28,8 +28,8 @@ use crate::phase::job::RunDir;
 use crate::phase::portage::Portage;
 use crate::phase::runner;
 use crate::phase::sandbox::Sandbox;
-use crate::report::model::{EbuildReport, Level, Report, RepositoryInfo, SCHEMA, Status, Summary, Tool};
-use crate::report::{json, printable, text};
+use crate::report::model::{EbuildReport, Report};
+use crate::report::{json, printable};
 use crate::results::{Question, Results, RunKey};
 use crate::source::{DistfileStore, FetchOptions, Fetcher};
 use crate::tree::{self, Most};
@@ -42,6 +42,7 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let targets = Targets::parse(&args.targets, &cwd, None)?;
     let overrides: Vec<_> = args.repository.iter().map(|(n, p)| (n.clone(), cwd.join(p))).collect();
     let set = RepositorySet::resolve(targets.repository.clone(), &overrides, &config)?;
+    let changes = choose::changes(&args, &set.repository.location)?;
     let profile = Profile::choose(args.profile.as_deref().map(|p| cwd.join(p)).as_deref(), &root, &set, &config)?;
     let mirrors = Mirrors::load(&set, &config)?;
     let store = store(&args, &cwd, &config, &set)?;
@@ -51,14 +52,14 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let mut run = RunDir::create(&parent, &program)
         .with_context(|| format!("can't make a work directory in {}", parent.display()))?;
     run.sandbox = Sandbox::choose(args.bounds.sandbox(), &run)?;
-    let resolved = targets.resolve(&set, &|ebuild| slot(&set, ebuild))?;
+    let resolved = targets.resolve(&set, &|ebuild| choose::slot(&set, ebuild))?;
     for problem in &resolved.problems {
         eprintln!("ebaudit: {}: {}", problem.path.display(), printable(&problem.message));
     }
     for name in &set.missing {
         eprintln!("ebaudit: the master {name} is not here; name it with --repository {name}=PATH");
     }
-    let bars = progress::Bars::new(args.quiet);
+    let bars = progress::Bars::new(args.output.quiet);
     let progress = Box::new(bars.clone());
     for cpv in options.sources.keys() {
         if !resolved.ebuilds.iter().any(|e| e.cpv.to_string() == *cpv) {
@@ -74,16 +75,16 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let root = context.set.repository.location.clone();
     let below = |p: &Problem| crate::escape::escape_path(p.path.strip_prefix(&root).unwrap_or(&p.path));
     let problem = |p: &Problem| format!("{}: {}", below(p), p.message);
-    let remarks: Vec<String> = resolved.problems.iter().map(problem).collect();
-    let ebuilds = filtered(&args, &context, resolved.ebuilds);
-    bars.expect(ebuilds.len());
+    let mut work = choose::choose(&args, &context, changes.as_ref(), resolved.ebuilds)?;
+    work.remarks.splice(0..0, resolved.problems.iter().map(problem));
+    bars.expect(work.ebuilds.len());
     let cache = cache_dir(&args, &cwd);
     let open = || Results::open(&cache, &RunKey::of(&context, &args.suggest), !args.refresh);
     let results = (!args.no_cache).then(open).flatten();
     if args.resume && results.is_none() {
         eprintln!("ebaudit: nothing can be resumed: {} can't be written to", printable(&cache.display().to_string()));
     }
-    let (report, fixed, broken) = audit_all(&args, &context, &ebuilds, remarks, &bars, results.as_ref())?;
+    let (report, fixed, broken) = audit_all(&args, &context, work, &bars, results.as_ref())?;
     print(&args, &report, &fixed)?;
     if let Some(results) = results {
         results.tidy();
@@ -158,52 +159,19 @@ fn portage(args: &AuditArgs, cwd: &Path) -> Result<Option<Portage>> {
     Portage::find(venv.as_deref()).context("--backend portage").map(Some)
 }
 
-/// The slot of an ebuild, from the cache; without one it is not known yet, and any slot is taken for right.
-fn slot(set: &RepositorySet, ebuild: &EbuildFile) -> Option<String> {
-    let metadata = Md5Cache::new(set).load(ebuild)?;
-    Some(format!("{}/{}", metadata.slot, metadata.subslot))
-}
-
-/// The ebuilds that the filters leave; without a metadata cache they are sourced for it.
-fn filtered(args: &AuditArgs, context: &Context, ebuilds: Vec<EbuildFile>) -> Vec<EbuildFile> {
-    if !(args.latest || args.keyworded || args.live) {
-        return ebuilds;
-    }
-    let cache = Md5Cache::new(&context.set);
-    let candidate = |ebuild: EbuildFile| {
-        let metadata = cache.load(&ebuild).or_else(|| audit::metadata(context, &ebuild)).unwrap_or_default();
-        let live = ebuild.cpv.version.looks_live() && metadata.src_uri.is_empty();
-        let candidate = Candidate::new(ebuild, &metadata);
-        Candidate { live: candidate.live || live, ..candidate }
-    };
-    let candidates: Vec<Candidate> = ebuilds
-        .par_iter()
-        .cloned()
-        .map(candidate)
-        .filter(|c| (!args.keyworded || c.keyworded) && (args.live == c.live || !(args.live || args.latest)))
-        .collect();
-    // what was not asked for an interruption is no reason to drop an ebuild
-    if runner::interrupted() {
-        return ebuilds;
-    }
-    let candidates = if args.latest { filters::latest(candidates) } else { candidates };
-    candidates.into_iter().map(|c| c.ebuild).collect()
-}
-
 fn audit_all(
     args: &AuditArgs,
     context: &Context,
-    ebuilds: &[EbuildFile],
-    remarks: Vec<String>,
+    work: Work,
     bars: &progress::Bars,
     results: Option<&Results>,
 ) -> Result<(Report, Vec<Fixed>, bool)> {
     let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), |n| n.get());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().context("can't start threads")?;
-    let lines = Mutex::new(Sink::open(args)?);
+    let lines = Mutex::new(Sink::open(&args.output)?);
     let broken = AtomicBool::new(false);
     let (reports, fixed): (Vec<EbuildReport>, Vec<Fixed>) = pool.install(|| {
-        ebuilds
+        work.ebuilds
             .par_iter()
             .map(|ebuild| {
                 bars.message(&ebuild.cpv.to_string());
@@ -213,7 +181,7 @@ fn audit_all(
                     guarded(context, ebuild, || known_or_new(args, context, ebuild, results), &broken)
                 };
                 bars.done();
-                if args.format == Format::Jsonl {
+                if args.output.format == Format::Jsonl {
                     let mut sink = lines.lock().unwrap_or_else(|e| e.into_inner());
                     let done = json::ebuild_line(&mut *sink.out, &report);
                     sink.note(done);
@@ -224,11 +192,12 @@ fn audit_all(
     });
     bars.clear();
     let mut sink = lines.into_inner().unwrap_or_else(|e| e.into_inner());
-    let report = assemble(context, reports, remarks);
-    if args.format == Format::Jsonl {
+    let report = Report::of(&context.set.repository, context.run.sandbox.tier(), reports, work.remarks);
+    let report = Report { shard: work.shard, ..report };
+    if args.output.format == Format::Jsonl {
         let done = json::summary_line(&mut *sink.out, &report);
         sink.note(done);
-        sink.close(args)?;
+        sink.close(&args.output)?;
     }
     Ok((report, fixed, broken.into_inner()))
 }
@@ -266,152 +235,23 @@ fn guarded(
     })
 }
 
-fn assemble(context: &Context, ebuilds: Vec<EbuildReport>, remarks: Vec<String>) -> Report {
-    let mut summary = Summary { ebuilds: ebuilds.len(), ..Summary::default() };
-    for ebuild in &ebuilds {
-        match ebuild.status {
-            Status::Audited => summary.audited += 1,
-            Status::Skipped => {}
-            _ => summary.not_audited += 1,
-        }
-        summary.edits += ebuild.edits.len();
-        for finding in &ebuild.findings {
-            match finding.level {
-                Level::Error => summary.findings.error += 1,
-                Level::Warning => summary.findings.warning += 1,
-                Level::Note => summary.findings.note += 1,
-            }
-        }
-    }
-    let repository = &context.set.repository;
-    Report {
-        schema: SCHEMA.to_owned(),
-        tool: Tool { name: "ebaudit".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
-        repository: RepositoryInfo {
-            name: repository.name.clone(),
-            location: crate::escape::escape_path(&repository.location),
-        },
-        sandbox: context.run.sandbox.tier(),
-        ebuilds,
-        remarks,
-        summary,
-    }
-}
-
-/// What a link leads to, there or not, so that a new file takes its place and the link stays.
-fn through_links(path: &Path) -> PathBuf {
-    let mut path = path.to_path_buf();
-    // as many links as the kernel follows
-    for _ in 0..40 {
-        let Ok(to) = std::fs::read_link(&path) else { break };
-        path = path.parent().unwrap_or(Path::new(".")).join(to);
-    }
-    path
-}
-
-/// Where the report goes: standard output, or a new file that takes its name at the end.
-struct Sink {
-    out: Box<dyn Write + Send>,
-    fresh: Option<tempfile::TempPath>,
-    failed: Option<io::Error>,
-}
-
-impl Sink {
-    /// Remembers the first failure. A reader that went away (a pipe to head) is none.
-    fn note(&mut self, done: io::Result<()>) {
-        if let Err(error) = done
-            && error.kind() != io::ErrorKind::BrokenPipe
-        {
-            self.failed.get_or_insert(error);
-        }
-    }
-
-    fn open(args: &AuditArgs) -> Result<Sink> {
-        let Some(path) = &args.output else {
-            return Ok(Sink { out: Box::new(io::stdout()), fresh: None, failed: None });
-        };
-        // a device or a FIFO is written to, never replaced
-        if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
-            let file = std::fs::OpenOptions::new()
-                .write(true)
-                .open(path)
-                .with_context(|| format!("-o {}: can't write there", path.display()))?;
-            return Ok(Sink { out: Box::new(file), fresh: None, failed: None });
-        }
-        let path = through_links(path);
-        let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = tempfile::NamedTempFile::new_in(dir)
-            .with_context(|| format!("-o {}: can't write there", path.display()))?;
-        let (file, fresh) = file.into_parts();
-        Ok(Sink { out: Box::new(io::BufWriter::new(file)), fresh: Some(fresh), failed: None })
-    }
-
-    fn close(mut self, args: &AuditArgs) -> Result<()> {
-        let flushed = self.out.flush();
-        self.note(flushed);
-        drop(self.out);
-        let name = args.output.as_ref().map_or("standard output".to_owned(), |p| p.display().to_string());
-        if let Some(error) = self.failed {
-            bail!("can't write the report to {name}: {error}");
-        }
-        if let (Some(fresh), Some(path)) = (self.fresh, &args.output) {
-            use std::os::unix::fs::PermissionsExt;
-            let _ = std::fs::set_permissions(&fresh, std::fs::Permissions::from_mode(0o644));
-            fresh.persist(through_links(path)).with_context(|| format!("-o {}", path.display()))?;
-        }
-        Ok(())
-    }
-}
-
 fn print(args: &AuditArgs, report: &Report, fixed: &[Fixed]) -> Result<()> {
-    if args.fix && args.format != Format::Text {
+    let diff = args.output.diff;
+    if args.fix && args.output.format != Format::Text {
         // the report is for a program, and stands alone
-        let _ = fix::summary(&mut io::stderr(), fixed, &report.ebuilds, args.diff);
+        let _ = fix::summary(&mut io::stderr(), fixed, &report.ebuilds, diff);
     }
-    if args.format == Format::Jsonl {
+    if args.output.format == Format::Jsonl {
         return Ok(());
     }
-    let mut sink = Sink::open(args)?;
-    let done = match args.format {
-        Format::Text => {
-            let to_terminal = args.output.is_none() && io::stdout().is_terminal();
-            let color = match args.color {
-                When::Always => true,
-                When::Never => false,
-                When::Auto => to_terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
-            };
-            let width = if to_terminal { terminal_width() } else { 120 };
-            let least = if args.quiet { Level::Warning } else { Level::Note };
-            text::print(&mut *sink.out, report, text::Style { color, width, diff: args.diff && !args.fix, least })
-                .and_then(|()| match args.fix {
-                    true => fix::summary(&mut *sink.out, fixed, &report.ebuilds, args.diff),
-                    false => Ok(()),
-                })
-        }
-        Format::Json => json::document(&mut *sink.out, report),
-        Format::Jsonl => Ok(()),
-    };
-    sink.note(done);
-    sink.close(args)
-}
-
-fn terminal_width() -> usize {
-    rustix::termios::tcgetwinsize(io::stdout()).map_or(120, |w| usize::from(w.ws_col))
+    // the diffs are then those of the ebuilds
+    let how = OutputArgs { diff: diff && !args.fix, ..args.output.clone() };
+    output::print(&how, report, &|out| match args.fix {
+        true => fix::summary(out, fixed, &report.ebuilds, diff),
+        false => Ok(()),
+    })
 }
 
 fn status(args: &AuditArgs, report: &Report) -> u8 {
-    if runner::interrupted() {
-        return exit::INTERRUPTED;
-    }
-    if report.summary.not_audited > 0 {
-        return exit::HOLES;
-    }
-    let counts = &report.summary.findings;
-    let failed = match args.fail_on {
-        FailOn::Never => 0,
-        FailOn::Error => counts.error,
-        FailOn::Warning => counts.error + counts.warning,
-        FailOn::Note => counts.error + counts.warning + counts.note,
-    };
-    if failed > 0 { exit::FINDINGS } else { exit::DONE }
+    if runner::interrupted() { exit::INTERRUPTED } else { output::status(&args.output, report) }
 }

@@ -41,7 +41,7 @@ pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (Ebuil
         Ok((diff, number)) => {
             fixed.fixed = number;
             fixed.diffs.extend(diff);
-            if !args.diff {
+            if !args.output.diff {
                 report = audit_text(context, ebuild, &ebuild.path).0;
             }
         }
@@ -71,7 +71,7 @@ fn write(
         return Err("it was changed on the disk meanwhile, so it is left as it is".to_owned());
     }
     let Some((new, done)) = fixes.plans.apply(&old, chosen) else { return Ok((None, 0)) };
-    if args.diff {
+    if args.output.diff {
         return Ok((unified(&escape_path(&ebuild.relative()), &old, &new), done.len()));
     }
     replace(&ebuild.path, &new).map_err(|e| format!("can't write it: {e}"))?;

@@ -3,11 +3,16 @@
 mod args;
 mod audit;
 mod bounds;
+mod changes;
+mod choose;
 mod drop_in;
 mod exit;
 mod fix;
+mod merge;
+mod output;
 mod plan;
 mod progress;
+mod shard;
 
 use std::process::ExitCode;
 
@@ -26,6 +31,7 @@ pub fn main() -> ExitCode {
     };
     let done = std::panic::catch_unwind(move || match args.command {
         args::Command::Audit(args) => audit::run(*args),
+        args::Command::Merge(args) => merge::run(&args),
         args::Command::Plan(args) => plan::run(*args),
     });
     match done {

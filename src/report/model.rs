@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::gentoo::metadata::Metadata;
+use crate::gentoo::repository::Repository;
 use crate::phase::sandbox::Tier;
 
 /// The name of the schema that [`Report`] follows.
@@ -23,6 +24,37 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
     pub summary: Summary,
+    /// Which share of the work this is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardInfo>,
+}
+
+impl Report {
+    pub fn of(repository: &Repository, sandbox: Tier, ebuilds: Vec<EbuildReport>, remarks: Vec<String>) -> Report {
+        Report {
+            schema: SCHEMA.to_owned(),
+            tool: Tool { name: "ebaudit".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+            repository: RepositoryInfo {
+                name: repository.name.clone(),
+                location: crate::escape::escape_path(&repository.location),
+            },
+            sandbox,
+            summary: Summary::of(&ebuilds),
+            ebuilds,
+            remarks,
+            shard: None,
+        }
+    }
+}
+
+/// A share of the work of several machines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShardInfo {
+    /// Counted from 1.
+    pub index: usize,
+    pub of: usize,
+    /// A digest of what was shared out: the same in all shards of a run.
+    pub work: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,6 +76,28 @@ pub struct Summary {
     pub not_audited: usize,
     pub edits: usize,
     pub findings: LevelCounts,
+}
+
+impl Summary {
+    pub fn of(ebuilds: &[EbuildReport]) -> Summary {
+        let mut summary = Summary { ebuilds: ebuilds.len(), ..Summary::default() };
+        for ebuild in ebuilds {
+            match ebuild.status {
+                Status::Audited => summary.audited += 1,
+                Status::Skipped => {}
+                _ => summary.not_audited += 1,
+            }
+            summary.edits += ebuild.edits.len();
+            for finding in &ebuild.findings {
+                match finding.level {
+                    Level::Error => summary.findings.error += 1,
+                    Level::Warning => summary.findings.warning += 1,
+                    Level::Note => summary.findings.note += 1,
+                }
+            }
+        }
+        summary
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

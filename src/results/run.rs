@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 
 use crate::audit::context::Context;
@@ -90,10 +91,24 @@ impl RunKey {
     }
 }
 
-/// The digest of this program: two builds of one version may judge differently.
+/// What tells this build of the program from others: two builds of one version may judge differently.
 fn program() -> Vec<u8> {
-    let data = std::env::current_exe().and_then(fs::read).unwrap_or_default();
-    md5::compute(data).0.to_vec()
+    let Ok(file) = std::env::current_exe().and_then(fs::File::open) else { return Vec::new() };
+    let mut head = Vec::new();
+    let _ = (&file).take(64 << 10).read_to_end(&mut head);
+    build_id(&head).unwrap_or_else(|| {
+        let mut rest = Vec::new();
+        let _ = (&file).read_to_end(&mut rest);
+        [md5::compute(&head).0, md5::compute(&rest).0].concat()
+    })
+}
+
+/// The digest that the linker wrote into the beginning of a program (the note NT_GNU_BUILD_ID), where it did.
+fn build_id(head: &[u8]) -> Option<Vec<u8>> {
+    // the length of the name, that of the digest, the type 3, the name
+    let note = [&4u32.to_ne_bytes()[..], &20u32.to_ne_bytes(), &3u32.to_ne_bytes(), b"GNU\0"].concat();
+    let at = memchr::memmem::find(head, &note)? + note.len();
+    head.get(at..at + 20).map(<[u8]>::to_vec)
 }
 
 fn identity(tool: &str) -> String {
@@ -101,4 +116,16 @@ fn identity(tool: &str) -> String {
     let meta = fs::metadata(&path);
     let (size, time) = meta.map_or((0, 0), |m| (m.size(), m.mtime()));
     format!("{} {size} {time}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_program_has_an_identity() {
+        assert!(program().len() >= 20);
+        assert_eq!(program(), program());
+        assert_eq!(build_id(b"no program"), None);
+    }
 }
