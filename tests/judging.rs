@@ -138,6 +138,21 @@ fn output_to_dev_null_edits_nothing() {
 }
 
 #[test]
+fn a_question_to_sed_is_no_edit() {
+    let ebuild = prepared(
+        "\tif sed -n '/gamma/q1' a.txt; then :; fi\n\tsed -n '/gamma/q1' a.txt && :\n\tif ! sed -n /beta/Q5 a.txt; then :; fi\n\
+         \tsed -n '/beta/q' a.txt || die\n\twhile ! sed '/beta/Q0;$q1' a.txt; do break; done\n\
+         \tsed 's/alpha/A/' a.txt || die\n\tif ! sed 's/alpha/A/' a.txt; then die; fi\n\tsed -n 's/alpha/A/' a.txt\n",
+    );
+    let wanted = ["filter", "filter", "filter", "filter", "filter", "no-output", "no-output", "no-output"];
+    let line = |(n, verdict): (u64, &&str)| format!("{} {verdict}", FIRST + n);
+    assert_eq!(verdicts(&ebuild), (0..).zip(&wanted).map(line).collect::<Vec<_>>());
+    assert_eq!(findings(&ebuild), [5, 6, 7].map(|n| format!("NoInPlace {}", FIRST + n)));
+    let suggested = ebuild["findings"].as_array().unwrap().iter().map(|f| f["suggestion"].is_object());
+    assert_eq!(suggested.collect::<Vec<_>>(), [true, true, false], "-i would empty the file");
+}
+
+#[test]
 fn nothing_is_said_to_be_unrun_while_calls_are_lost() {
     let lines = |lost: &str| {
         format!("\tlocal list=()\n\tfor f in \"${{list[@]}}\"; do\n\t\tsed -i s/a/b/ \"${{f}}\"\n\tdone\n{lost}")

@@ -7,6 +7,7 @@ use super::commands;
 use super::edits::{Judged, Scene};
 use super::rules::Rule;
 use crate::edit::outcome;
+use crate::edit::question::Wanted;
 use crate::edit::suggest::correct::Move;
 use crate::edit::suggest::layout::Layout;
 use crate::edit::suggest::pattern::Drift;
@@ -152,6 +153,10 @@ fn answer(
     let command = finding.command.and_then(|index| edit.commands.iter().find(|c| c.index == index));
     match finding.rule {
         Rule::NoInPlace => {
+            let calls = judged.place.iter().flat_map(|p| &p.records).filter_map(outcome::invocation);
+            if calls.map(|call| Wanted::of(&call)).any(Wanted::would_empty) {
+                return None;
+            }
             return Some(correction(vec![plan.in_place()?], None, "let sed edit in place: -i is missing".to_owned()));
         }
         Rule::PathGone => {
