@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::search::{self, Found, Query, Unseen, first_change};
-use super::{Explained, Own, Shelf, evidence, fitted, of, relax, with, words};
+use super::{Explained, Own, Shelf, evidence, fitted, of, relax, unknown, with, words};
 use crate::edit::budget::{Budget, OVER};
 use crate::edit::cause::relax::Relax;
 use crate::edit::perl::argv::Invocation;
@@ -108,28 +108,22 @@ fn patched(script: &Script, statement: &Statement, patches: &[(Span, Vec<u8>)]) 
     out
 }
 
-/// The first cause, in the contract's order, that holds for one of the statements.
-pub fn explain(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
-    let explained = tried(dead, shelf, bench);
+/// For each statement the first cause, in the contract's order, that holds; where the script is not run again one answer
+/// for all.
+pub fn explain(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Vec<Explained> {
+    let explained = tried(dead, shelf, bench).unwrap_or_else(|why| vec![unknown(&why)]);
     // trials that were not run any more show nothing
-    if bench.is_over() { Explained { reason: Some(OVER.to_owned()), ..of(Cause::Unknown) } } else { explained }
+    if bench.is_over() { vec![unknown(OVER)] } else { explained }
 }
 
-fn tried(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
-    let unknown = |why: String| Explained { reason: Some(why), ..of(Cause::Unknown) };
-    let script = match script(dead.call) {
-        Ok(script) => script,
-        Err(why) => return unknown(format!("{why}, so it was not run again")),
-    };
+fn tried(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Result<Vec<Explained>, String> {
+    let script = script(dead.call).map_err(|why| format!("{why}, so it was not run again"))?;
     let contents: Vec<&[u8]> = dead.own.iter().map(|o| o.content.as_slice()).collect();
     if bench.run(&script.text, dead.call, &contents).is_none_or(|after| after != contents) {
-        return unknown("run again it did otherwise".to_owned());
+        return Err("run again it did otherwise".to_owned());
     }
-    let explained =
-        script.statements.iter().map(|statement| Case { dead, script: &script, statement, shelf, bench }.explain());
-    let mut explained: Vec<Explained> = explained.collect();
-    let first = explained.iter().position(|e| e.cause != Cause::Unknown).unwrap_or(0);
-    explained.swap_remove(first)
+    let case = |statement| Case { dead, script: &script, statement, shelf, bench };
+    Ok(script.statements.iter().map(|statement| case(statement).explain()).collect())
 }
 
 struct Case<'a> {
@@ -303,7 +297,7 @@ impl Case<'_> {
             true => "it has no plain text to look for",
             false => "its text is in the source, yet nothing shows why it does not match",
         };
-        Explained { reason: Some(why.to_owned()), ..of(Cause::Unknown) }
+        unknown(why)
     }
 }
 
