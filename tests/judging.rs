@@ -67,6 +67,16 @@ fn a_line_is_drifted_only_where_sed_would_change_it() {
     );
     let wanted = [format!("DeadSed {} drifted words", FIRST + 1), format!("DeadSed {} removed", FIRST + 2)];
     assert_eq!(findings(&ebuild), wanted);
+    // all but the last word is there
+    let ebuild = prepared(
+        "\tprintf 'foo = bar2\\nCFLAGS = -O3\\n' > b.txt || die\n\tsed -i 's/foo = bar1/x/' b.txt || die\n\
+         \tsed -i 's/^CFLAGS = -O2/x/' b.txt || die\n\tperl -pi -e 's/foo = bar1/x/' b.txt || die\n\
+         \tsed -i 's/foo = qux/x/; s/CFLAGS-O2/x/' a.txt || die\n",
+    );
+    let line = |n: u64, rule: &str, rest: &str| format!("{rule} {} {rest}", FIRST + n);
+    let drifted = "drifted words";
+    let wanted = [line(1, "DeadSed", drifted), line(2, "DeadSed", drifted), line(3, "DeadPerl", drifted)];
+    assert_eq!(findings(&ebuild), [&wanted[..], &[line(4, "DeadSed", "removed")]].concat());
 }
 
 #[test]
