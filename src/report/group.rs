@@ -11,7 +11,8 @@ pub struct Group<'a> {
 
 /// The findings of `ebuilds` in their order, equal ones of one package under the first that has them.
 ///
-/// Equal: the same rule and cause, and the same message and text in the ebuild, whatever the versions in them.
+/// Equal: the same rule and cause, and the same text in the ebuild, whatever the versions in it and the folders of the
+/// source.
 pub fn groups(ebuilds: &[EbuildReport]) -> Vec<Group<'_>> {
     let mut found: Vec<(Group, Option<Key>)> = Vec::new();
     for ebuild in ebuilds {
@@ -35,7 +36,8 @@ struct Key<'a> {
     package: &'a str,
     rule: super::model::Rule,
     cause: Option<super::model::Cause>,
-    message: String,
+    command: Option<String>,
+    file: Option<String>,
     text: Vec<String>,
 }
 
@@ -43,11 +45,14 @@ impl Key<'_> {
     /// None where no text in the ebuild is the finding's.
     fn of<'a>(ebuild: &'a EbuildReport, finding: &Finding) -> Option<Key<'a>> {
         let version = version(ebuild);
+        let edit = finding.edit.and_then(|id| ebuild.edits.iter().find(|e| e.id == id));
+        let command = edit.and_then(|e| e.commands.iter().find(|c| Some(c.index) == finding.command));
         Some(Key {
             package: package(ebuild),
             rule: finding.rule,
             cause: finding.cause,
-            message: unversioned(&finding.message, version),
+            command: command.map(|c| unversioned(&c.text, version)),
+            file: finding.target.as_ref().and_then(|t| t.rsplit('/').next()).map(|name| unversioned(name, version)),
             text: lines(ebuild, finding)?.iter().map(|line| unversioned(line.trim(), version)).collect(),
         })
     }

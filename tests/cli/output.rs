@@ -81,9 +81,7 @@ fn text_says_file_line_and_how_many() {
 #[test]
 fn a_fault_of_several_versions_is_told_once() {
     let place = overlay(&["dev-libs"]);
-    let text = |more: &str| {
-        format!("src_prepare() {{\n\tdefault\n{more}\tsed -i -e 's/gamma/G/' ../${{P}}/a.txt || die\n}}\n")
-    };
+    let text = |more: &str| format!("src_prepare() {{\n\tdefault\n{more}\tsed -i -e 's/gamma/G/' a.txt || die\n}}\n");
     place.package("dev-libs/foo-1.2", &text(""));
     place.package("dev-libs/foo-1.10", &text("\tuse doc && sed -i s/a/b/ a.txt\n").replace("src_p", "IUSE=doc\nsrc_p"));
     place.package("dev-libs/bar-1.2", &text(""));
