@@ -208,14 +208,68 @@ fn a_drifted_pattern_is_put_right_in_its_own_quotes() {
 #[test]
 fn a_wrong_path_is_put_right_in_the_ebuilds_own_words() {
     for (old, new) in [("sub/a.txt", "a.txt"), ("\"${S}\"/sub/a.txt", "\"${S}\"/a.txt"), ("'./sub/a.txt'", "'a.txt'")] {
-        let text = |path: &str| {
-            format!(
-                "src_unpack() {{\n\tdefault\n\tmkdir \"${{S}}\"/sub && echo other > \"${{S}}\"/sub/a.txt || die\n}}\n\n\
-                 src_prepare() {{\n\tdefault\n\tsed -i 's/beta/b/' {path} || die\n}}\n"
-            )
-        };
-        assert_eq!(fixed(&text(old), &["--fix", "--unsafe-fixes"]), text(new));
+        for tool in ["sed -i", "perl -pi -e"] {
+            let text = |path: &str| {
+                format!(
+                    "src_unpack() {{\n\tdefault\n\tmkdir \"${{S}}\"/sub && echo other > \"${{S}}\"/sub/a.txt || die\n}}\n\n\
+                     src_prepare() {{\n\tdefault\n\t{tool} 's/beta/b/' {path} || die\n}}\n"
+                )
+            };
+            assert_eq!(fixed(&text(old), &["--fix", "--unsafe-fixes"]), text(new));
+        }
     }
+}
+
+#[test]
+fn what_is_wanted_is_put_right_or_left_and_never_removed() {
+    let made = "\tprintf 'one\\r\\ntwo three\\r\\nv = 1.2.0;\\r\\n' > b.txt || die\n";
+    let becomes = |old: &str, new: &str| {
+        let text = |lines: &str| prepare(&format!("{made}{lines}"));
+        let place = with_foo(&text(old));
+        audited(&place, &["--fix", "--unsafe-fixes"]).exits(0);
+        assert_eq!(rest(&place), text(new), "{old}");
+    };
+    // two commands of one call, for one cause and for two
+    becomes(
+        "\tsed -i -e 's/one$/ONE/' -e 's/three$/3/' b.txt || die\n",
+        "\tsed -i -e 's/one\\r$/ONE\\r/' -e 's/three\\r$/3\\r/' b.txt || die\n",
+    );
+    becomes(
+        "\tsed -i -e 's/one$/ONE/' -e 's/v = 1.1.0/v/' b.txt || die\n",
+        "\tsed -i -e 's/one\\r$/ONE\\r/' -e 's/v = 1.2.0/v/' b.txt || die\n",
+    );
+    // with one that nobody wants, and one that no program puts right
+    becomes(
+        "\tsed -i -e 's/gamma/x/' -e 's/one$/ONE/' b.txt || die\n",
+        "\tsed -i -e 's/one\\r$/ONE\\r/' b.txt || die\n",
+    );
+    becomes(
+        "\tsed -i -e 's/one$/ONE/' -e '/two xx three/,/x/d' b.txt || die\n",
+        "\tsed -i -e 's/one\\r$/ONE\\r/' -e '/two xx three/,/x/d' b.txt || die\n",
+    );
+    for kept in [
+        "\tsed -i -e '/two xx three/,/x/d' b.txt || die\n",
+        "\tsed -i -e '/two xx three/,/x/d' -e 's/gamma/x/' b.txt || die\n",
+        "\tsed -i -e '/two xx three/,/x/d' -e 's/two/2/' b.txt || die\n",
+        "\tperl -pi -e 's/TWO/2/' b.txt || die\n",
+        "\tperl -pi -e 's/gamma/x/; s/TWO/2/' b.txt || die\n",
+        "\tperl -pi -e 's/(gamma)/lc $1/e' b.txt || die\n",
+    ] {
+        becomes(kept, kept);
+    }
+    becomes("\tperl -pi -e 's/gamma/x/' b.txt || die\n", "");
+}
+
+#[test]
+fn words_of_a_functions_callers_are_told_there_and_left() {
+    let text = "myed() {\n\tsed -i -e \"$@\" || die\n}\n\nsrc_prepare() {\n\tdefault\n\tmyed 's/alpha/A/' a.txt\n\
+                \tmyed 's/gamma/x/' a.txt\n}\n";
+    let place = with_foo(text);
+    let done = audited(&place, &["--fix", "--unsafe-fixes", "--format", "json"]).exits(0);
+    let finding = done.json()["ebuilds"][0]["findings"][0].clone();
+    assert_eq!((&finding["rule"], &finding["line"]), (&"DeadExpression".into(), &18.into()));
+    assert_eq!(finding["suggestion"]["text"], "remove `s/gamma/x/` by hand: a caller of the function gives it");
+    assert_eq!(rest(&place), text);
 }
 
 #[test]

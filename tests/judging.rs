@@ -67,6 +67,16 @@ fn a_line_is_drifted_only_where_sed_would_change_it() {
     );
     let wanted = [format!("DeadSed {} drifted words", FIRST + 1), format!("DeadSed {} removed", FIRST + 2)];
     assert_eq!(findings(&ebuild), wanted);
+    // all but the last word is there
+    let ebuild = prepared(
+        "\tprintf 'foo = bar2\\nCFLAGS = -O3\\n' > b.txt || die\n\tsed -i 's/foo = bar1/x/' b.txt || die\n\
+         \tsed -i 's/^CFLAGS = -O2/x/' b.txt || die\n\tperl -pi -e 's/foo = bar1/x/' b.txt || die\n\
+         \tsed -i 's/foo = qux/x/; s/CFLAGS-O2/x/' a.txt || die\n",
+    );
+    let line = |n: u64, rule: &str, rest: &str| format!("{rule} {} {rest}", FIRST + n);
+    let drifted = "drifted words";
+    let wanted = [line(1, "DeadSed", drifted), line(2, "DeadSed", drifted), line(3, "DeadPerl", drifted)];
+    assert_eq!(findings(&ebuild), [&wanted[..], &[line(4, "DeadSed", "removed")]].concat());
 }
 
 #[test]
@@ -135,6 +145,21 @@ fn output_to_dev_null_edits_nothing() {
     let wanted = [(0, "no-output"), (1, "filter"), (2, "filter"), (3, "filter")];
     assert_eq!(verdicts(&ebuild), wanted.map(|(n, v)| format!("{} {v}", FIRST + n)));
     assert_eq!(findings(&ebuild), [format!("NoInPlace {FIRST} -")].map(|f| f.trim_end_matches(" -").to_owned()));
+}
+
+#[test]
+fn a_question_to_sed_is_no_edit() {
+    let ebuild = prepared(
+        "\tif sed -n '/gamma/q1' a.txt; then :; fi\n\tsed -n '/gamma/q1' a.txt && :\n\tif ! sed -n /beta/Q5 a.txt; then :; fi\n\
+         \tsed -n '/beta/q' a.txt || die\n\twhile ! sed '/beta/Q0;$q1' a.txt; do break; done\n\
+         \tsed 's/alpha/A/' a.txt || die\n\tif ! sed 's/alpha/A/' a.txt; then die; fi\n\tsed -n 's/alpha/A/' a.txt\n",
+    );
+    let wanted = ["filter", "filter", "filter", "filter", "filter", "no-output", "no-output", "no-output"];
+    let line = |(n, verdict): (u64, &&str)| format!("{} {verdict}", FIRST + n);
+    assert_eq!(verdicts(&ebuild), (0..).zip(&wanted).map(line).collect::<Vec<_>>());
+    assert_eq!(findings(&ebuild), [5, 6, 7].map(|n| format!("NoInPlace {}", FIRST + n)));
+    let suggested = ebuild["findings"].as_array().unwrap().iter().map(|f| f["suggestion"].is_object());
+    assert_eq!(suggested.collect::<Vec<_>>(), [true, true, false], "-i would empty the file");
 }
 
 #[test]

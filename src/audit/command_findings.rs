@@ -64,7 +64,8 @@ pub fn of_command(rule: Rule, judged: &Judged, command: &Command, message: Strin
     let mut finding = of_edit(rule, &judged.edit, message);
     finding.command = Some(command.index);
     if let Some(place) = &judged.place {
-        let (line, end_line) = lines::of_command(&place.site, &command.text);
+        let given = lines::given(place, &command.text);
+        let (line, end_line) = given.unwrap_or_else(|| lines::of_command(&place.site, &command.text));
         (finding.line, finding.end_line) = (Some(line), Some(end_line));
     }
     finding

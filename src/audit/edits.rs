@@ -16,7 +16,7 @@ use crate::escape::{escape_path, show};
 use crate::phase::names::Names;
 use crate::phase::notes::Note;
 use crate::phase::trace::{Bytes, Ended, Record, State, TargetRecord, Tool, TraceDir};
-use crate::report::model::{By, Edit, EditKind, Origin, Target, Verdict};
+use crate::report::model::{By, Cause, Edit, EditKind, Origin, Target, Verdict};
 use crate::tree::{Kind, Md5, Pack, Slot, Snapshot, hex, unhex};
 
 /// An edit with what it was made from.
@@ -29,8 +29,8 @@ pub struct Judged {
     pub never: Vec<usize>,
     /// Where the text of files that are gone went.
     pub moved: Option<Explained>,
-    /// Why a dead perl call is dead.
-    pub explained: Option<Explained>,
+    /// Why each statement of a dead perl call is dead.
+    pub explained: Vec<Explained>,
     /// None for an edit that did not run.
     pub place: Option<Place>,
     pub calls: Vec<CallOutcome>,
@@ -39,7 +39,12 @@ pub struct Judged {
 impl Judged {
     /// With nothing found out yet beside the edit itself.
     fn of(edit: Edit, place: Option<Place>, calls: Vec<CallOutcome>) -> Judged {
-        Judged { edit, unclosed: Vec::new(), never: Vec::new(), moved: None, explained: None, place, calls }
+        Judged { edit, unclosed: Vec::new(), never: Vec::new(), moved: None, explained: Vec::new(), place, calls }
+    }
+
+    /// What is said of a dead perl call: the first of its statements of which something is known.
+    pub fn explained(&self) -> Option<&Explained> {
+        self.explained.iter().find(|e| e.cause != Cause::Unknown).or(self.explained.first())
     }
 }
 
@@ -140,7 +145,8 @@ pub fn edits(
 }
 
 fn ran(place: Place, all: &ByPath, scene: &Scene) -> Judged {
-    let mut calls: Vec<CallOutcome> = place.records.iter().map(outcome::call).collect();
+    let asked = place.site.call().is_some_and(|c| c.asked);
+    let mut calls: Vec<CallOutcome> = place.records.iter().map(|r| outcome::call(r, asked)).collect();
     for (record, call) in place.records.iter().zip(&mut calls) {
         fates(record, call, all, scene);
     }

@@ -148,7 +148,7 @@ fn dead(judged: &Judged, failure: Option<&Failure>) -> Option<Finding> {
     } else if refused && edit.targets.iter().all(|t| t.verdict == Verdict::Dead) {
         (format!("{tool} refused this edit (exit status {})", edit.exit.unwrap_or_default()), Cause::BadScript)
     } else {
-        let cause = judged.explained.as_ref().map_or_else(|| whole_cause(edit), |e| e.cause);
+        let cause = judged.explained().map_or_else(|| whole_cause(edit), |e| e.cause);
         let why = command_findings::because(Some(cause));
         (format!("this {tool} changed nothing in {}{why}", files_with(edit, Verdict::Dead)), cause)
     };
@@ -157,7 +157,7 @@ fn dead(judged: &Judged, failure: Option<&Failure>) -> Option<Finding> {
         finding.evidence.clone_from(&command.evidence);
         finding.reason.clone_from(&command.reason);
     }
-    if let Some(explained) = judged.explained.as_ref().filter(|e| e.cause == cause) {
+    if let Some(explained) = judged.explained().filter(|e| e.cause == cause) {
         finding.evidence.clone_from(&explained.evidence);
         finding.reason.clone_from(&explained.reason);
     }

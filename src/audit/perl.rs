@@ -46,20 +46,22 @@ fn invocation(record: &Record) -> Invocation {
     Invocation::parse(&record.argv.iter().map(|w| w.0.clone()).collect::<Vec<_>>())
 }
 
-/// The cause of the first call that has one, else why there is none.
-fn explained(calls: &[(&Record, Invocation)], scene: &Scene, shelves: &Shelves, bench: &Bench) -> Option<Explained> {
-    let shelf = shelves.get()?;
-    let mut first = None;
+/// The causes of the first call that has one, else why there are none; one a statement.
+fn explained(calls: &[(&Record, Invocation)], scene: &Scene, shelves: &Shelves, bench: &Bench) -> Vec<Explained> {
+    let Some(shelf) = shelves.get() else { return Vec::new() };
+    let mut first = Vec::new();
     for (record, call) in calls {
         let own = own(record, scene);
         if own.is_empty() {
             continue;
         }
         let found = perl::explain(&Dead { call, own: &own, moment: record.start }, shelf, bench);
-        if found.cause != Cause::Unknown {
-            return Some(found);
+        if found.iter().any(|e| e.cause != Cause::Unknown) {
+            return found;
         }
-        first.get_or_insert(found);
+        if first.is_empty() {
+            first = found;
+        }
     }
     first
 }

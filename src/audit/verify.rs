@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use super::command_findings::because;
 use super::context::Context;
 use super::job::audit_text;
+use super::rules::Rule;
 use super::suggest::{Fix, FixKind, Fixes, Trial};
 use crate::gentoo::repository::EbuildFile;
 use crate::phase::runner;
@@ -56,7 +57,7 @@ impl Trier<'_> {
 
 /// All removals together, and one by one where that is not the same tree.
 fn removals(trier: &mut Trier, report: &EbuildReport, fixes: &mut Fixes) {
-    let is_removal = |i: &usize| matches!(fixes.fixes[*i].kind, FixKind::Removal { .. });
+    let is_removal = |i: &usize| matches!(fixes.fixes[*i].kind, FixKind::Removal);
     let all: Vec<usize> = (0..fixes.fixes.len()).filter(is_removal).collect();
     if all.is_empty() {
         return;
@@ -82,7 +83,7 @@ fn removals(trier: &mut Trier, report: &EbuildReport, fixes: &mut Fixes) {
 
 /// All corrections together with the removals, as they are written, and one by one where that is not what it must be.
 fn corrections(trier: &mut Trier, report: &EbuildReport, fixes: &mut Fixes) {
-    let is_removal = |fix: &Fix| matches!(fix.kind, FixKind::Removal { .. });
+    let is_removal = |fix: &Fix| matches!(fix.kind, FixKind::Removal);
     let all: Vec<usize> = (0..fixes.fixes.len()).filter(|i| !is_removal(&fixes.fixes[*i])).collect();
     let mut right: Vec<usize> = (0..fixes.fixes.len())
         .filter(|i| is_removal(&fixes.fixes[*i]) && fixes.fixes[*i].state == Trial::Right)
@@ -114,23 +115,29 @@ fn corrections(trier: &mut Trier, report: &EbuildReport, fixes: &mut Fixes) {
 fn is_right(trier: &mut Trier, report: &EbuildReport, fixes: &Fixes, chosen: &[usize]) -> Option<bool> {
     let (new, done) = trier.run(fixes, chosen)?;
     chosen.iter().all(|i| done.contains(i)).then_some(())?;
-    let (mut lines, mut targets) = (Vec::new(), Vec::new());
+    let (mut lines, mut targets, mut partly) = (Vec::new(), Vec::new(), Vec::new());
     for one in chosen {
         let finding = &report.findings[fixes.fixes[*one].finding];
         // what goes from a call before the command moves it to the front
         let goes = |i: &&usize| {
             let other = &report.findings[fixes.fixes[**i].finding];
-            let takes = matches!(fixes.fixes[**i].kind, FixKind::Removal { .. } | FixKind::Split { .. });
+            let takes = matches!(fixes.fixes[**i].kind, FixKind::Removal | FixKind::Split { .. });
             takes && other.edit == finding.edit && other.command < finding.command
         };
         let command = finding.command.map(|c| c - chosen.iter().filter(goes).count().min(c));
         let does = match &fixes.fixes[*one].kind {
-            FixKind::Removal { .. } => true,
-            FixKind::Correction { line, target } => {
+            FixKind::Removal => true,
+            FixKind::Correction { line, target, commands } => {
                 let line = fixes.plans.line_after(chosen, *line);
                 lines.push(line);
                 targets.extend(target.clone());
-                lives(&new, line, command)
+                match commands {
+                    Some(commands) => {
+                        partly.push(line);
+                        commands.iter().all(|c| lives(&new, line, Some(*c)))
+                    }
+                    None => lives(&new, line, command),
+                }
             }
             FixKind::Split { line, target, command } => {
                 lines.push(fixes.plans.line_after(chosen, *line));
@@ -142,7 +149,12 @@ fn is_right(trier: &mut Trier, report: &EbuildReport, fixes: &Fixes, chosen: &[u
             return Some(false);
         }
     }
-    Some(nothing_else(report, &new, &lines, &targets))
+    // of a dead call that was put right in part the rest is told command by command
+    let rest = |f: &Finding| {
+        let edit = f.edit.and_then(|id| new.edits.iter().find(|e| e.id == id));
+        f.rule == Rule::DeadExpression && edit.is_some_and(|e| partly.contains(&e.origin.line))
+    };
+    Some(nothing_else(report, &new, &rest, &lines, &targets))
 }
 
 /// Whether the edit on `line` (its command) does something now.
@@ -161,8 +173,14 @@ fn lives_in(new: &EbuildReport, target: &str, command: &str) -> bool {
     })
 }
 
-/// Whether no other file and no other edit fares otherwise than before.
-fn nothing_else(old: &EbuildReport, new: &EbuildReport, lines: &[u32], targets: &[String]) -> bool {
+/// Whether no other file and no other edit fares otherwise than before, but for the findings that are `expected`.
+fn nothing_else(
+    old: &EbuildReport,
+    new: &EbuildReport,
+    expected: &dyn Fn(&Finding) -> bool,
+    lines: &[u32],
+    targets: &[String],
+) -> bool {
     if old.status != Status::Audited {
         // what came behind the failure could not be seen before
         return true;
@@ -180,7 +198,9 @@ fn nothing_else(old: &EbuildReport, new: &EbuildReport, lines: &[u32], targets: 
         (f.rule, f.target.clone(), what.to_owned())
     };
     let known: Vec<_> = old.findings.iter().map(key).collect();
-    new.status == Status::Audited && state(old) == state(new) && new.findings.iter().all(|f| known.contains(&key(f)))
+    new.status == Status::Audited
+        && state(old) == state(new)
+        && new.findings.iter().all(|f| known.contains(&key(f)) || expected(f))
 }
 
 /// Puts the trial's outcome into the finding's suggestion.
@@ -192,7 +212,7 @@ fn tell(fix: &Fix, findings: &mut [Finding]) {
         Trial::Right | Trial::Apart => {
             if let Some(suggestion) = &mut finding.suggestion {
                 suggestion.verified = true;
-                if fix.kind == (FixKind::Removal { pointless: true }) {
+                if fix.kind == FixKind::Removal {
                     suggestion.applicability = Applicability::Safe;
                 }
             }

@@ -53,7 +53,7 @@ pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (Ebuil
 fn chosen(args: &AuditArgs, fixes: &Fixes) -> Vec<usize> {
     let wanted = |i: &usize| match (&fixes.fixes[*i].kind, fixes.fixes[*i].state) {
         (_, Trial::Wrong | Trial::Apart) => false,
-        (FixKind::Removal { pointless: true }, Trial::Right) => true,
+        (FixKind::Removal, Trial::Right) => true,
         _ => args.unsafe_fixes,
     };
     (0..fixes.fixes.len()).filter(wanted).collect()

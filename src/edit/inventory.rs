@@ -31,6 +31,8 @@ pub struct Call {
     pub function: Option<String>,
     /// The nearest condition under which it runs, as a reader would say it.
     pub condition: Option<String>,
+    /// Whether its exit status decides what runs next.
+    pub asked: bool,
     /// The tool that it runs, itself or by way of find, xargs and their kin.
     pub tool: Option<EditKind>,
     /// The word that names the tool.
@@ -112,7 +114,7 @@ impl Inventory {
                 if let Some(name) = node.child_by_field_name("name") {
                     let name = self.slice(name).to_owned();
                     self.functions.push((name.clone(), BTreeSet::new()));
-                    inner = Scope { function: Some(name), condition: None };
+                    inner = Scope { function: Some(name), ..Scope::default() };
                 }
             }
             "command" => {
@@ -161,6 +163,7 @@ impl Inventory {
             words,
             function: scope.function.clone(),
             condition: scope.condition.clone(),
+            asked: scope.asked,
             tool,
             tool_word,
         })
@@ -252,12 +255,13 @@ pub fn unquoted(word: &str) -> String {
 struct Scope {
     function: Option<String>,
     condition: Option<String>,
+    asked: bool,
 }
 
 impl Scope {
     /// The scope of `child` in `node`.
     fn within(&self, text: &str, node: Node, child: Node) -> Scope {
-        let mut scope = self.clone();
+        let mut scope = Scope { asked: self.asks(node, child), ..self.clone() };
         let slice = |n: Node| one_line(text.get(n.byte_range()).unwrap_or_default());
         match node.kind() {
             "if_statement" | "elif_clause" => {
@@ -293,6 +297,23 @@ impl Scope {
             _ => {}
         }
         scope
+    }
+
+    /// Whether the exit status of `child` in `node` decides what runs next.
+    fn asks(&self, node: Node, child: Node) -> bool {
+        let mut cursor = node.walk();
+        match node.kind() {
+            "if_statement" | "while_statement" => {
+                node.children_by_field_name("condition", &mut cursor).any(|c| c.id() == child.id())
+            }
+            "elif_clause" => {
+                node.children(&mut cursor).take_while(|c| c.kind() != "then").any(|c| c.id() == child.id())
+            }
+            "negated_command" => true,
+            "list" => self.asked || node.child(0).is_some_and(|left| left.id() == child.id()),
+            "pipeline" | "subshell" | "compound_statement" | "redirected_statement" => self.asked,
+            _ => false,
+        }
     }
 }
 
@@ -369,6 +390,36 @@ src_install() {
         assert_eq!(patches.elements.iter().map(|w| w.line).collect::<Vec<_>>(), [3, 5]);
         assert!(inventory.reachable().contains("helper"));
         assert!(!inventory.reachable().contains("src_install"));
+    }
+
+    #[test]
+    fn a_status_that_is_asked_for_is_known() {
+        let asked = |text: &str| {
+            let inventory = Inventory::read(text);
+            inventory.calls.iter().filter(|c| c.tool.is_some()).map(|c| c.asked).collect::<Vec<_>>()
+        };
+        for text in [
+            "if sed p f; then :; fi",
+            "if :; then :; elif sed p f > o; then :; fi",
+            "while ! sed p f; do :; done",
+            "until { sed p f; }; do :; done",
+            "sed p f || die",
+            "x && sed p f || die",
+            "! sed p f",
+            "if ( x && sed p f ); then :; fi",
+        ] {
+            assert_eq!(asked(text), [true], "{text}");
+        }
+        for text in [
+            "sed p f",
+            "x || sed p f",
+            "if x; then sed p f; fi",
+            "while x; do sed p f; done",
+            "if [[ $(sed p f) ]]; then :; fi",
+            "f() { sed p f; } && x",
+        ] {
+            assert_eq!(asked(text), [false], "{text}");
+        }
     }
 
     #[test]

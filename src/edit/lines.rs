@@ -1,8 +1,10 @@
 //! The smallest text of the ebuild that holds a single command: its `-e`, its line of a longer string, the array's
 //! element.
 
-use super::inventory::{Inventory, Word, unquoted};
+use super::inventory::{Call, Inventory, Word, unquoted};
+use super::place::Place;
 use super::site::Site;
+use crate::phase::stack;
 
 /// The lines (first, last) on which the command `text` of the call at `site` stands.
 pub fn of_command(site: &Site, text: &str) -> (u32, u32) {
@@ -15,6 +17,35 @@ pub fn of_command(site: &Site, text: &str) -> (u32, u32) {
     // literally, else by what surrounds the shell's expansions
     let exact = candidates.iter().find_map(|w| inside(w, text));
     exact.or_else(|| nearest(&candidates, text)).unwrap_or(whole)
+}
+
+/// The lines on which a caller of the function around a call has the command `text`, which the function was given.
+pub fn given(place: &Place, text: &str) -> Option<(u32, u32)> {
+    let call = place.site.call()?;
+    let takes = |word: &Word| ["$@", "$*", "${@", "${*"].iter().any(|p| word.text.contains(p)) || numbered(&word.text);
+    if !call.words.iter().any(takes) || is_literal(&place.site, text) {
+        return None;
+    }
+    let inventory = &place.site.source.inventory;
+    let has = |record: &&crate::phase::trace::Record| {
+        record.argv.iter().any(|a| memchr::memmem::find(&a.0, text.as_bytes()).is_some())
+    };
+    place.records.iter().filter(has).find_map(|record| {
+        let frames = stack::parse(&record.at.0);
+        let own = frames.iter().position(|f| f.function == place.site.origin.function)?;
+        let outer = frames[own + 1..].iter().filter(|f| f.file == frames[own].file);
+        outer.into_iter().find_map(|frame| {
+            let at = |c: &&Call| c.line <= frame.line && frame.line <= c.end_line;
+            let words = inventory.calls.iter().filter(at).flat_map(|c| &c.words);
+            words.into_iter().find_map(|w| inside(w, text))
+        })
+    })
+}
+
+/// Whether a word has an argument of the function by its number.
+fn numbered(word: &str) -> bool {
+    let digit = |rest: &str| rest.trim_start_matches('{').starts_with(|c: char| c.is_ascii_digit());
+    word.match_indices('$').any(|(at, _)| digit(&word[at + 1..]))
 }
 
 /// The elements of the variables and arrays that `words` expand.

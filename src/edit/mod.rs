@@ -9,6 +9,7 @@ pub mod outcome;
 pub mod patch;
 pub mod perl;
 pub mod place;
+pub mod question;
 pub mod run;
 pub mod scratch;
 pub mod sed;

@@ -1,12 +1,11 @@
 //! What one traced call did, by the contents of its files alone.
 
-use std::collections::HashMap;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use super::patch;
+use super::question::Wanted;
 use super::sed::argv::Invocation;
-use super::sed::script::{Detail, Locale, Script, ScriptCommand};
 use crate::phase::trace::{Bytes, Ended, Record, State, Stream, Tool};
 use crate::report::model::Verdict;
 
@@ -45,9 +44,10 @@ pub fn invocation(record: &Record) -> Option<Invocation> {
     Invocation::parse(&words, record.posixly_correct).ok()
 }
 
-pub fn call(record: &Record) -> CallOutcome {
+/// `asked`: the text takes the exit status of the call for an answer.
+pub fn call(record: &Record, asked: bool) -> CallOutcome {
     match record.ended {
-        Ended::Itself => ended(record),
+        Ended::Itself => ended(record, asked),
         Ended::Signal => stopped(record, format!("{} was ended by a signal", record.tool.name())),
         Ended::Unseen => {
             let reason = format!("a signal or the end of the phase came before the end of {}", record.tool.name());
@@ -71,9 +71,9 @@ fn stopped(record: &Record, reason: String) -> CallOutcome {
     outcome
 }
 
-fn ended(record: &Record) -> CallOutcome {
+fn ended(record: &Record, asked: bool) -> CallOutcome {
     match record.tool {
-        Tool::Sed => sed(record),
+        Tool::Sed => sed(record, asked),
         Tool::Perl => in_place(record),
         Tool::Patch if record.exit == 0 => CallOutcome { files: patched(record), ..CallOutcome::of(Verdict::Live) },
         Tool::Patch => CallOutcome::unknown("patch failed"),
@@ -105,7 +105,7 @@ fn patched(record: &Record) -> Vec<FileOutcome> {
     patch::files(&text, strip).into_iter().map(one).collect()
 }
 
-fn sed(record: &Record) -> CallOutcome {
+fn sed(record: &Record, asked: bool) -> CallOutcome {
     let Some(call) = invocation(record) else { return CallOutcome::unknown("sed refused its options") };
     if call.in_place.is_some() {
         return in_place(record);
@@ -113,13 +113,14 @@ fn sed(record: &Record) -> CallOutcome {
     let gone: Vec<FileOutcome> =
         files(record).into_iter().filter(|f| matches!(f.before, State::Missing)).map(path_gone).collect();
     let mut outcome = match &record.stdout {
+        Stream::Nowhere if Wanted::of(&call).beside_a_log(asked) => CallOutcome::of(Verdict::Filter),
         Stream::Nowhere => {
             let read = record.targets.iter().any(|t| t.before.md5().is_some());
             let verdict = if read || record.targets.is_empty() { Verdict::NoOutput } else { Verdict::PathGone };
             CallOutcome::of(verdict)
         }
         Stream::File { path, contents } => written(record, path, contents),
-        Stream::Null if !only_asks(&call) => CallOutcome::of(Verdict::NoOutput),
+        Stream::Null if !Wanted::of(&call).beside_nothing(asked) => CallOutcome::of(Verdict::NoOutput),
         Stream::Pipe | Stream::Null | Stream::Other => CallOutcome::of(Verdict::Filter),
     };
     if !gone.is_empty() && gone.len() == record.targets.len() {
@@ -127,20 +128,6 @@ fn sed(record: &Record) -> CallOutcome {
     }
     outcome.files.extend(gone);
     outcome
-}
-
-/// Whether a call may be run for its exit status, or for the files that its script writes, so that its output is not
-/// wanted: what prints nothing by itself, or has a `q`, `Q`, `w`, `W` or `e`.
-fn only_asks(call: &Invocation) -> bool {
-    let Ok(script) = Script::cut(call, &HashMap::new(), Locale::default()) else { return true };
-    let more = |c: &ScriptCommand| match &c.detail {
-        Detail::Substitute(s) => s.evaluate || s.write.is_some(),
-        Detail::Number(status) => matches!(c.name, b'q' | b'Q') && status.is_some(),
-        Detail::File(_) => matches!(c.name, b'w' | b'W'),
-        Detail::Execute => true,
-        _ => false,
-    };
-    call.quiet || script.quiet || script.commands.iter().any(more)
 }
 
 /// `sed in > out`: an output equal to its only input is dead.

@@ -2,39 +2,84 @@
 
 use super::model::{EbuildReport, Finding};
 
-/// A finding, and the other ebuilds that have the same.
+/// A finding, and the other ebuilds that have the same, each with its own.
 pub struct Group<'a> {
     pub ebuild: &'a EbuildReport,
     pub finding: &'a Finding,
-    pub others: Vec<&'a EbuildReport>,
+    pub others: Vec<(&'a EbuildReport, &'a Finding)>,
 }
 
 /// The findings of `ebuilds` in their order, equal ones of one package under the first that has them.
 ///
-/// Equal: the same rule, message and cause, and the same text in the ebuild.
+/// Equal: the same rule and cause, and the same text in the ebuild, whatever the versions in it and the folders of the
+/// source.
 pub fn groups(ebuilds: &[EbuildReport]) -> Vec<Group<'_>> {
-    let mut found: Vec<Group> = Vec::new();
+    let mut found: Vec<(Group, Option<Key>)> = Vec::new();
     for ebuild in ebuilds {
         for finding in &ebuild.findings {
-            let twin = found.iter_mut().find(|g| {
-                package(g.ebuild) == package(ebuild) && g.ebuild.cpv != ebuild.cpv && same(g, ebuild, finding)
+            let key = Key::of(ebuild, finding);
+            let twin = found.iter_mut().find(|(group, other)| {
+                let has = group.ebuild.cpv == ebuild.cpv || group.others.iter().any(|(o, _)| o.cpv == ebuild.cpv);
+                key.is_some() && key == *other && !has
             });
             match twin {
-                Some(group) if !group.others.iter().any(|o| o.cpv == ebuild.cpv) => group.others.push(ebuild),
-                _ => found.push(Group { ebuild, finding, others: Vec::new() }),
+                Some((group, _)) => group.others.push((ebuild, finding)),
+                None => found.push((Group { ebuild, finding, others: Vec::new() }, key)),
             }
         }
     }
-    found
+    found.into_iter().map(|(group, _)| group).collect()
 }
 
-fn same(group: &Group, ebuild: &EbuildReport, finding: &Finding) -> bool {
-    let f = group.finding;
-    f.rule == finding.rule
-        && f.message == finding.message
-        && f.cause == finding.cause
-        && lines(group.ebuild, f).is_some()
-        && lines(group.ebuild, f) == lines(ebuild, finding)
+#[derive(PartialEq)]
+struct Key<'a> {
+    package: &'a str,
+    rule: super::model::Rule,
+    cause: Option<super::model::Cause>,
+    command: Option<String>,
+    file: Option<String>,
+    text: Vec<String>,
+}
+
+impl Key<'_> {
+    /// None where no text in the ebuild is the finding's.
+    fn of<'a>(ebuild: &'a EbuildReport, finding: &Finding) -> Option<Key<'a>> {
+        let version = version(ebuild);
+        let edit = finding.edit.and_then(|id| ebuild.edits.iter().find(|e| e.id == id));
+        let command = edit.and_then(|e| e.commands.iter().find(|c| Some(c.index) == finding.command));
+        Some(Key {
+            package: package(ebuild),
+            rule: finding.rule,
+            cause: finding.cause,
+            command: command.map(|c| unversioned(&c.text, version)),
+            file: finding.target.as_ref().and_then(|t| t.rsplit('/').next()).map(|name| unversioned(name, version)),
+            text: lines(ebuild, finding)?.iter().map(|line| unversioned(line.trim(), version)).collect(),
+        })
+    }
+}
+
+/// A text with the same sign for every version in it: the ebuild's own, and numbers parted by dots.
+fn unversioned(text: &str, own: &str) -> String {
+    let text = if own.is_empty() { text.to_owned() } else { text.replace(own, "0.0") };
+    let mut out = String::new();
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        // `\.` in a pattern parts them as well
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '\\').unwrap_or(rest.len());
+        let number = rest[..end].trim_end_matches(['.', '\\']);
+        out.push_str(if number.contains('.') { "0.0" } else { number });
+        rest = &rest[number.len()..];
+    }
+    out + rest
+}
+
+/// The ebuild's version, as its name has it.
+fn version(ebuild: &EbuildReport) -> &str {
+    let name = package(ebuild).rsplit('/').next().unwrap_or_default();
+    let pf = ebuild.cpv.rsplit('/').next().unwrap_or_default();
+    pf.strip_prefix(name).and_then(|v| v.strip_prefix('-')).unwrap_or_default()
 }
 
 /// The ebuild's lines that a finding stands on.
@@ -45,4 +90,19 @@ pub fn lines<'a>(ebuild: &'a EbuildReport, finding: &Finding) -> Option<Vec<&'a 
 
 fn package(ebuild: &EbuildReport) -> &str {
     ebuild.path.rsplit_once('/').map_or(ebuild.path.as_str(), |(dir, _)| dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unversioned;
+
+    #[test]
+    fn versions_do_not_tell_texts_apart() {
+        let same = |a: &str, b: &str| unversioned(a, "1.2-r1") == unversioned(b, "1.10_rc1");
+        assert!(same("in foo-1.2-r1/src/a.c", "in foo-1.10_rc1/src/a.c"));
+        assert!(same("s/1\\.0\\.7/${PV}/", "s/1\\.0\\.12/${PV}/"));
+        assert!(!same("s/lib32/lib/", "s/lib64/lib/"));
+        assert!(!same("s/a.b/c/", "s/a.d/c/"));
+        assert_eq!(unversioned("1. 2.", ""), "1. 2.");
+    }
 }

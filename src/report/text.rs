@@ -73,7 +73,11 @@ fn finding(out: &mut dyn Write, renderer: &Renderer, group: &Group) -> io::Resul
         head = head.element(Title::NOTE.message(printable(reason)));
     }
     if !others.is_empty() {
-        let names: Vec<_> = others.iter().map(|o| o.cpv.as_str()).collect();
+        let one = |(ebuild, finding): &(&EbuildReport, &Finding)| match finding.line {
+            Some(line) => format!("{}:{line}", ebuild.cpv),
+            None => ebuild.cpv.clone(),
+        };
+        let names: Vec<_> = others.iter().map(one).collect();
         head = head.element(Title::NOTE.message(format!("the same in {}", names.join(", "))));
     }
     if let Some(suggestion) = &finding.suggestion {
@@ -173,9 +177,12 @@ fn line(ebuild: &EbuildReport) -> String {
     };
     let what = match ebuild.status {
         Status::Audited => {
-            let ran: Vec<_> = ebuild.edits.iter().filter(|e| e.verdict != Verdict::NotRun).collect();
-            let live = ran.iter().filter(|e| e.verdict == Verdict::Live).count();
-            let mut text = format!("{}, {live} live", plural(ran.len(), "edit"));
+            // all that the last line counts, the unrun ones too
+            let with = |verdict| ebuild.edits.iter().filter(|e| e.verdict == verdict).count();
+            let mut text = format!("{}, {} live", plural(ebuild.edits.len(), "edit"), with(Verdict::Live));
+            if with(Verdict::NotRun) > 0 {
+                text.push_str(&format!(", {} not run", with(Verdict::NotRun)));
+            }
             for (n, name) in [(errors, "error"), (warnings, "warning"), (notes, "note")] {
                 if n > 0 {
                     text.push_str(&format!(", {}", plural(n, name)));

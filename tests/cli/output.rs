@@ -79,6 +79,22 @@ fn text_says_file_line_and_how_many() {
 }
 
 #[test]
+fn a_fault_of_several_versions_is_told_once() {
+    let place = overlay(&["dev-libs"]);
+    let text = |more: &str| format!("src_prepare() {{\n\tdefault\n{more}\tsed -i -e 's/gamma/G/' a.txt || die\n}}\n");
+    place.package("dev-libs/foo-1.2", &text(""));
+    place.package("dev-libs/foo-1.10", &text("\tuse doc && sed -i s/a/b/ a.txt\n").replace("src_p", "IUSE=doc\nsrc_p"));
+    place.package("dev-libs/bar-1.2", &text(""));
+    let done = run(&place, &mut audit(&place, [""; 0])).exits(1);
+    assert_eq!(done.stdout.matches("error[DeadSed]").count(), 2, "{}", done.stdout);
+    for part in ["the same in dev-libs/foo-1.10:15", "2 edits, 0 live, 1 not run, 1 error", ", 4 edits: 3 errors,"] {
+        assert!(done.stdout.contains(part), "no {part:?} in:\n{}", done.stdout);
+    }
+    let report = run(&place, &mut audit(&place, ["--format", "json"])).exits(1).json();
+    assert_eq!(report["summary"]["findings"]["error"], 3);
+}
+
+#[test]
 fn a_report_into_a_device_does_not_replace_it() {
     let place = with_foo(LIVE);
     let link = place.path().join("report.json");

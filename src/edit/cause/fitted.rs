@@ -7,7 +7,7 @@ use crate::edit::sed::literal::bracket_end;
 
 /// A part of a regular expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Atom {
+pub enum Atom {
     /// Plain text: what it stands for, and how it is written.
     Plain(Vec<u8>, Vec<u8>),
     /// Anything else, as it is written.
@@ -65,7 +65,7 @@ pub fn fitted(regex: &[u8], extended: bool, line: &[u8]) -> Option<Vec<u8>> {
 }
 
 impl Atom {
-    fn plain(&self) -> Option<&[u8]> {
+    pub fn plain(&self) -> Option<&[u8]> {
         match self {
             Atom::Plain(text, _) => Some(text),
             Atom::Other(_) => None,
@@ -75,7 +75,7 @@ impl Atom {
 
 /// What `regex` is made of, plain text cut into words, signs and stretches of blanks; none where it has alternatives
 /// outside of groups.
-fn atoms(regex: &[u8], extended: bool) -> Option<Vec<Atom>> {
+pub fn atoms(regex: &[u8], extended: bool) -> Option<Vec<Atom>> {
     let mut found: Vec<Atom> = Vec::new();
     let mut at = 0;
     while let Some(&first) = regex.get(at) {

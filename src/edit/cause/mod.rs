@@ -2,6 +2,7 @@
 
 mod alone;
 mod bench;
+mod ending;
 mod fitted;
 pub mod perl;
 mod product;
@@ -21,6 +22,7 @@ use crate::escape::{escape_path, show};
 use crate::report::model::{Cause, Evidence};
 pub use alone::reaches_out;
 pub use bench::{Bench, Switches};
+use ending::Ending;
 use relax::Relax;
 use search::{Found, Hit, Query, Unseen, first_change};
 pub use shelf::{Event, Shelf};
@@ -154,6 +156,33 @@ fn evidence(hits: &[Hit], note: &str) -> Vec<Evidence> {
     hits.iter().map(one).collect()
 }
 
+/// The other files of the tree that a script changes, as a cause, and what the search did not see. `literals`: what a
+/// file must hold for it, and whether case does not count.
+fn elsewhere(
+    run: &search::Run,
+    literals: &[(Vec<u8>, bool)],
+    own: &[Own],
+    moment: u64,
+    shelf: &Shelf,
+) -> (Option<Explained>, Unseen) {
+    let query = Query {
+        run,
+        literals: &literals.iter().map(|l| l.0.clone()).collect::<Vec<_>>(),
+        ignore_case: literals.iter().any(|l| l.1),
+        own: &own.iter().map(|o| o.path.clone()).collect::<Vec<_>>(),
+        moment,
+        named: None,
+    };
+    let Found { hits, unseen } = search::search(shelf, &query);
+    let found = (!hits.is_empty()).then(|| with(Cause::WrongFile, evidence(&hits, "matches here")));
+    (found, unseen)
+}
+
+/// Of a text across lines the longest that stands on one.
+fn within_a_line(literal: Vec<u8>) -> Option<Vec<u8>> {
+    literal.split(|b| *b == b'\n').max_by_key(|part| part.len()).filter(|part| !part.is_empty()).map(<[u8]>::to_vec)
+}
+
 struct Case<'a> {
     dead: &'a Dead<'a>,
     command: &'a ScriptCommand,
@@ -230,19 +259,9 @@ impl Case<'_> {
         if regexes.is_empty() {
             return (None, Unseen::default());
         }
-        let literals = self.literals(&regexes);
-        let own: Vec<PathBuf> = self.dead.own.iter().map(|o| o.path.clone()).collect();
-        let query = Query {
-            run: &|contents| self.bench.run(&self.script, &self.switches, contents),
-            literals: &literals,
-            ignore_case: regexes.iter().any(|r| r.ignore_case),
-            own: &own,
-            moment: self.dead.moment,
-            named: None,
-        };
-        let Found { hits, unseen } = search::search(self.shelf, &query);
-        let found = (!hits.is_empty()).then(|| with(Cause::WrongFile, evidence(&hits, "matches here")));
-        (found, unseen)
+        let literals = regexes.iter().filter_map(|r| Some((self.literal(r)?, r.ignore_case))).collect::<Vec<_>>();
+        let run = |contents: &[&[u8]]| self.bench.run(&self.script, &self.switches, contents);
+        elsewhere(&run, &literals, self.dead.own, self.dead.moment, self.shelf)
     }
 
     /// The regular expressions without whose match the command does nothing.
@@ -268,11 +287,9 @@ impl Case<'_> {
         found
     }
 
-    /// A literal of each that has one.
-    fn literals(&self, regexes: &[Regex]) -> Vec<Vec<u8>> {
-        let all = regexes.iter().map(|r| literal::required(self.dead.script.source(&r.span), self.switches.extended));
-        // a literal across lines is none
-        all.flatten().filter(|l| !l.contains(&b'\n')).collect()
+    /// A text that each line must have that a regular expression matches.
+    fn literal(&self, regex: &Regex) -> Option<Vec<u8>> {
+        within_a_line(literal::required(self.dead.script.source(&regex.span), self.switches.extended)?)
     }
 
     fn drifted(&self) -> Option<Explained> {
@@ -300,17 +317,30 @@ impl Case<'_> {
         Some(with(Cause::Drifted, evidence))
     }
 
-    /// The line that shares most words with the longest expression, where the command would change it if what the line
-    /// has otherwise did not count.
+    /// The line that shares most words with the longest expression, or has all of it but its last token, where the
+    /// command would change it if what the line has otherwise did not count.
     fn near_words(&self) -> Option<Explained> {
-        let source = |regex: &Regex| self.dead.script.source(&regex.span);
         let deciding = self.deciding();
-        let pattern = source(deciding.iter().max_by_key(|r| r.span.len())?);
-        let found = self.dead.own.iter().find_map(|own| {
+        let longest = deciding.iter().max_by_key(|r| r.span.len())?;
+        let pattern = self.dead.script.source(&longest.span);
+        let by_words = self.dead.own.iter().find_map(|own| {
             let (number, line) = words::nearest(pattern, &own.content)?;
-            self.changes_if_fitted(&deciding, own, number, &line).then_some((own, number, line))
+            let fit = |regex: &Regex| {
+                let source = self.dead.script.source(&regex.span);
+                Some((regex.span.clone(), fitted::fitted(source, self.switches.extended, &line)?))
+            };
+            let patches: Vec<alone::Patch> = deciding.iter().filter_map(fit).collect();
+            self.changes_if(&patches, own, number, &line).then_some((own, number, line))
         });
-        let (own, line, text) = found?;
+        let by_ending = || {
+            let ending = Ending::of(pattern, self.switches.extended)?;
+            let patch = [(longest.span.clone(), ending.open.clone())];
+            self.dead.own.iter().find_map(|own| {
+                let (number, line) = ending.nearest(&own.content)?;
+                self.changes_if(&patch, own, number, &line).then_some((own, number, line))
+            })
+        };
+        let (own, line, text) = by_words.or_else(by_ending)?;
         let evidence = Evidence {
             path: own.shown.clone(),
             line: Some(line),
@@ -320,14 +350,9 @@ impl Case<'_> {
         Some(with(Cause::Drifted, vec![evidence]))
     }
 
-    /// Whether the command changes line `number` of a file once its expressions are fitted to that line.
-    fn changes_if_fitted(&self, deciding: &[Regex], own: &Own, number: u32, line: &[u8]) -> bool {
-        let fit = |regex: &Regex| {
-            let source = self.dead.script.source(&regex.span);
-            Some((regex.span.clone(), fitted::fitted(source, self.switches.extended, line)?))
-        };
-        let patches: Vec<alone::Patch> = deciding.iter().filter_map(fit).collect();
-        let Some(script) = alone::alone(self.dead.script, self.dead.command, &patches).filter(|_| !patches.is_empty())
+    /// Whether the command with other expressions changes line `number` of a file.
+    fn changes_if(&self, patches: &[alone::Patch], own: &Own, number: u32, line: &[u8]) -> bool {
+        let Some(script) = alone::alone(self.dead.script, self.dead.command, patches).filter(|_| !patches.is_empty())
         else {
             return false;
         };

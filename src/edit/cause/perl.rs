@@ -3,15 +3,16 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::search::{self, Found, Query, Unseen, first_change};
-use super::{Explained, Own, Shelf, evidence, fitted, of, relax, with, words};
+use super::ending::Ending;
+use super::search::{Unseen, first_change};
+use super::{Explained, Own, Shelf, elsewhere, fitted, of, relax, unknown, with, within_a_line, words};
 use crate::edit::budget::{Budget, OVER};
 use crate::edit::cause::relax::Relax;
 use crate::edit::perl::argv::Invocation;
-use crate::edit::perl::product;
 use crate::edit::perl::script::{Act, Regex, Script, Span, Statement};
+use crate::edit::perl::{across, product};
 use crate::edit::sed::literal;
 use crate::edit::trial::Trial;
 use crate::escape::show;
@@ -108,28 +109,22 @@ fn patched(script: &Script, statement: &Statement, patches: &[(Span, Vec<u8>)]) 
     out
 }
 
-/// The first cause, in the contract's order, that holds for one of the statements.
-pub fn explain(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
-    let explained = tried(dead, shelf, bench);
+/// For each statement the first cause, in the contract's order, that holds; where the script is not run again one answer
+/// for all.
+pub fn explain(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Vec<Explained> {
+    let explained = tried(dead, shelf, bench).unwrap_or_else(|why| vec![unknown(&why)]);
     // trials that were not run any more show nothing
-    if bench.is_over() { Explained { reason: Some(OVER.to_owned()), ..of(Cause::Unknown) } } else { explained }
+    if bench.is_over() { vec![unknown(OVER)] } else { explained }
 }
 
-fn tried(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
-    let unknown = |why: String| Explained { reason: Some(why), ..of(Cause::Unknown) };
-    let script = match script(dead.call) {
-        Ok(script) => script,
-        Err(why) => return unknown(format!("{why}, so it was not run again")),
-    };
+fn tried(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Result<Vec<Explained>, String> {
+    let script = script(dead.call).map_err(|why| format!("{why}, so it was not run again"))?;
     let contents: Vec<&[u8]> = dead.own.iter().map(|o| o.content.as_slice()).collect();
     if bench.run(&script.text, dead.call, &contents).is_none_or(|after| after != contents) {
-        return unknown("run again it did otherwise".to_owned());
+        return Err("run again it did otherwise".to_owned());
     }
-    let explained =
-        script.statements.iter().map(|statement| Case { dead, script: &script, statement, shelf, bench }.explain());
-    let mut explained: Vec<Explained> = explained.collect();
-    let first = explained.iter().position(|e| e.cause != Cause::Unknown).unwrap_or(0);
-    explained.swap_remove(first)
+    let case = |statement| Case { dead, script: &script, statement, shelf, bench };
+    Ok(script.statements.iter().map(|statement| case(statement).explain()).collect())
 }
 
 struct Case<'a> {
@@ -168,7 +163,7 @@ impl Case<'_> {
             Act::Transliterate { from, to } => self.script.source(from) == self.script.source(to),
             Act::Print => false,
         };
-        same.then(|| of(Cause::Never))
+        (same || across::never(self.script, self.statement, self.dead.call)).then(|| of(Cause::Never))
     }
 
     /// The first of `contents` that a script changes, as evidence.
@@ -209,32 +204,19 @@ impl Case<'_> {
             let plain = !text.iter().any(|b| matches!(b, b'$' | b'@') && !text.ends_with(&[*b]))
                 && !self.script.has_flag(regex, b'x')
                 && memchr::memmem::find(text, b"(?").is_none();
-            let literal = plain.then(|| literal::required(text, true)).flatten()?;
-            // a literal across lines is none
-            (!literal.contains(&b'\n')).then(|| (literal, self.script.has_flag(regex, b'i')))
+            let literal = plain.then(|| within_a_line(literal::required(text, true)?)).flatten()?;
+            Some((literal, self.script.has_flag(regex, b'i')))
         };
         self.statement.deciding().iter().filter_map(of).collect()
     }
 
     /// The cause, and what the search for it did not see.
     fn wrong_file(&self) -> (Option<Explained>, Unseen) {
-        let literals = self.literals();
-        // without any text to look for all files would have to be tried
-        if literals.is_empty() {
+        if self.statement.deciding().is_empty() {
             return (None, Unseen::default());
         }
-        let own: Vec<PathBuf> = self.dead.own.iter().map(|o| o.path.clone()).collect();
-        let query = Query {
-            run: &|contents| self.run(self.text(), contents),
-            literals: &literals.iter().map(|l| l.0.clone()).collect::<Vec<_>>(),
-            ignore_case: literals.iter().any(|l| l.1),
-            own: &own,
-            moment: self.dead.moment,
-            named: None,
-        };
-        let Found { hits, unseen } = search::search(self.shelf, &query);
-        let found = (!hits.is_empty()).then(|| with(Cause::WrongFile, evidence(&hits, "matches here")));
-        (found, unseen)
+        let run = |contents: &[&[u8]]| self.run(self.text(), contents);
+        elsewhere(&run, &self.literals(), self.dead.own, self.dead.moment, self.shelf)
     }
 
     fn drifted(&self) -> Option<Explained> {
@@ -281,29 +263,43 @@ impl Case<'_> {
                 return Some(with(Cause::Drifted, found));
             }
         }
-        let longest = source(deciding.iter().max_by_key(|r| r.span.len())?);
-        self.dead.own.iter().find_map(|own| {
-            let (number, line) = words::nearest(longest, &own.content)?;
+        let longest = deciding.iter().max_by_key(|r| r.span.len())?;
+        let by_words = |own: &Own| {
+            let (number, line) = words::nearest(source(longest), &own.content)?;
             let fit = |r: &&Regex| Some((r.span.clone(), fitted::fitted(source(r), true, &line)?));
             let patches: Vec<(Span, Vec<u8>)> = deciding.iter().filter_map(fit).collect();
-            let alone = [line.as_slice(), b"\n"].concat();
-            let script = patched(self.script, self.statement, &patches);
-            let after = self.run(&script, &[&alone]).filter(|_| !patches.is_empty())?;
-            (after[0] != alone).then(|| with(Cause::Drifted, vec![line_of(own, number, &line, "words")]))
-        })
+            self.changes_if(&patches, own, number, line)
+        };
+        let ending = Ending::of(source(longest), true).filter(|_| !self.script.has_flag(longest, b'x'));
+        let by_ending = |own: &Own| {
+            let ending = ending.as_ref()?;
+            let (number, line) = ending.nearest(&own.content)?;
+            self.changes_if(&[(longest.span.clone(), ending.open.clone())], own, number, line)
+        };
+        self.dead.own.iter().find_map(by_words).or_else(|| self.dead.own.iter().find_map(by_ending))
     }
 
-    /// Removed only where the text that every match holds is nowhere.
+    /// A line that the statement with other expressions changes, by itself or in its file.
+    fn changes_if(&self, patches: &[(Span, Vec<u8>)], own: &Own, number: u32, line: Vec<u8>) -> Option<Explained> {
+        let alone = [line.as_slice(), b"\n"].concat();
+        let script = patched(self.script, self.statement, patches);
+        let after = self.run(&script, &[&alone, &own.content]).filter(|_| !patches.is_empty())?;
+        let changed = after[0] != alone || first_change(&own.content, &after[1]).is_some_and(|(at, _)| at == number);
+        changed.then(|| with(Cause::Drifted, vec![line_of(own, number, &line, "words")]))
+    }
+
+    /// Where a text that every match holds is in the tree, something not seen keeps it from matching; where there is no
+    /// such text, the search has tried all files.
     fn removed(&self) -> Explained {
         let literals = self.literals();
-        if literals.iter().any(|(text, ignore_case)| !self.shelf.holds(self.dead.moment, text, *ignore_case)) {
-            return of(Cause::Removed);
+        let gone = |(text, ignore_case): &(Vec<u8>, bool)| !self.shelf.holds(self.dead.moment, text, *ignore_case);
+        if self.statement.deciding().is_empty() {
+            return unknown("it has no pattern to look for");
         }
-        let why = match literals.is_empty() {
-            true => "it has no plain text to look for",
-            false => "its text is in the source, yet nothing shows why it does not match",
-        };
-        Explained { reason: Some(why.to_owned()), ..of(Cause::Unknown) }
+        match literals.is_empty() || literals.iter().any(gone) {
+            true => of(Cause::Removed),
+            false => unknown("its text is in the source, yet nothing shows why it does not match"),
+        }
     }
 }
 

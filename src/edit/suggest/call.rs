@@ -32,6 +32,8 @@ pub struct CallPlan {
     pub words: Vec<Decoded>,
     home: Vec<Home>,
     pub runs: Vec<(Ran, Laid)>,
+    /// The words of the only call, and how they were laid.
+    lone: Option<(Vec<Vec<u8>>, Laid)>,
     /// The commands of the edit that may go.
     pub removable: BTreeSet<usize>,
 }
@@ -46,7 +48,14 @@ enum Home {
 }
 
 impl CallPlan {
-    pub fn new(call: &Call, inventory: &Inventory, runs: Vec<Ran>, removable: BTreeSet<usize>) -> CallPlan {
+    /// `lone`: the words, where but one call was made.
+    pub fn new(
+        call: &Call,
+        inventory: &Inventory,
+        runs: Vec<Ran>,
+        removable: BTreeSet<usize>,
+        lone: Option<Vec<Vec<u8>>>,
+    ) -> CallPlan {
         let mut words = Vec::new();
         let mut home = Vec::new();
         for word in &call.words[call.tool_word..] {
@@ -67,7 +76,11 @@ impl CallPlan {
             (ran, bound)
         };
         let runs = runs.into_iter().map(aligned).collect();
-        CallPlan { span: call.span.clone(), words, home, runs, removable }
+        let lone = lone.map(|argv| {
+            let laid = align(&words, &argv, appended);
+            (argv, laid)
+        });
+        CallPlan { span: call.span.clone(), words, home, runs, lone, removable }
     }
 
     /// The changes that take away the commands `gone`; none where their text can't be told, or is that of a command
@@ -150,6 +163,12 @@ impl CallPlan {
 }
 
 impl CallPlan {
+    /// The argument `index` of the only call, and the word that made it.
+    pub fn argument(&self, index: usize) -> Option<(&[u8], &Bound)> {
+        let (argv, laid) = self.lone.as_ref()?;
+        Some((argv.get(index)?, &laid.get(index)?.as_ref()?.1))
+    }
+
     /// Why the command `id` can't be taken out of the text by a program, where that is for the place it stands in.
     pub fn kept_by(&self, id: usize) -> Option<String> {
         let (ran, bound) = self.runs.first()?;

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::call::{CallPlan, Ran};
+use super::call::CallPlan;
 use super::range::{self, Change};
 use super::shell::{Quote, quoted};
 
@@ -16,9 +16,7 @@ pub struct Move<'a> {
 impl CallPlan {
     /// The argument `argument` made to name another file.
     pub fn path(&self, argument: usize, to: &Move) -> Option<Change> {
-        let (ran, bound) = self.runs.first()?;
-        let (_, word) = bound.get(argument)?.as_ref()?;
-        let old = ran.argv.get(argument)?;
+        let (old, word) = self.argument(argument)?;
         let new = if old.starts_with(b"/") { to.to.to_path_buf() } else { relative(to.to, to.cwd) };
         let new = new.to_str()?;
         let head = word.after_holes();
@@ -70,14 +68,6 @@ impl CallPlan {
             changes.extend(word.map(|(_, w)| Change::removal(range::words(text, &w.word.span))));
         }
         (range::sort(&mut changes) && !changes.is_empty()).then_some(changes)
-    }
-
-    /// The calls that ran, where it was one only.
-    pub fn only(&self) -> Option<&Ran> {
-        match &self.runs[..] {
-            [(ran, _)] => Some(ran),
-            _ => None,
-        }
     }
 }
 
