@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::slots::Slots;
 use crate::gentoo::config::PortageConfig;
 use crate::gentoo::masters::RepositorySet;
 use crate::gentoo::mirrors::Mirrors;
@@ -40,4 +41,5 @@ pub struct Context {
     pub progress: Box<dyn Progress + Send>,
     pub run: RunDir,
     pub options: Options,
+    pub slots: Slots,
 }

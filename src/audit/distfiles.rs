@@ -64,6 +64,8 @@ pub fn wanted(
 
 /// The verified files, in the order of `distfiles`; the first that is not to be had is the failure.
 pub fn obtain_all(context: &Context, distfiles: &[Distfile]) -> Result<Vec<PathBuf>, Failure> {
+    // who waits for the network leaves its place to another job
+    let _away = distfiles.iter().any(|file| !context.store.has(file)).then(|| context.slots.away());
     let found = context.store.obtain_all(distfiles, &*context.progress);
     let failed = |error: DistfileError| match &error {
         DistfileError::BadDigest { .. } => Failure::digest(error.to_string()),

@@ -17,6 +17,7 @@ mod portage;
 mod report;
 pub mod rules;
 mod shelves;
+pub mod slots;
 pub mod suggest;
 pub mod variables;
 pub mod verify;

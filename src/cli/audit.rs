@@ -8,15 +8,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
-use rayon::prelude::*;
 
 use super::args::{AuditArgs, Backend};
 use super::choose::{self, Work};
 use super::fix::{self, Fixed};
 use super::output::{self, Format, OutputArgs, Sink};
-use super::{exit, progress};
+use super::{exit, load, pool, progress};
 use crate::audit;
 use crate::audit::context::{Context, Options};
+use crate::audit::slots::Slots;
 use crate::gentoo::config::PortageConfig;
 use crate::gentoo::masters::RepositorySet;
 use crate::gentoo::mirrors::Mirrors;
@@ -31,7 +31,7 @@ use crate::phase::sandbox::Sandbox;
 use crate::report::model::{EbuildReport, Report};
 use crate::report::{json, printable};
 use crate::results::{Question, Results, RunKey};
-use crate::source::{DistfileStore, FetchOptions, Fetcher};
+use crate::source::{DistfileStore, FetchOptions, Fetcher, Verified};
 use crate::tree::{self, Most};
 
 /// Audits and prints; the exit status of the contract.
@@ -66,7 +66,11 @@ pub fn run(args: AuditArgs) -> Result<u8> {
             bail!("--source {cpv}=…: {cpv} is none of the ebuilds to be audited");
         }
     }
-    let context = Context { set, config, profile, mirrors, store, progress, run, options };
+    let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), |n| n.get());
+    // what reads many files takes as many threads as there are jobs, all together
+    rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global().context("can't start threads")?;
+    let slots = Slots::new(jobs);
+    let context = Context { set, config, profile, mirrors, store, progress, run, options, slots };
     let folders = [context.run.path(), context.run.scratch()];
     runner::interruptible(move || {
         // what the jobs still write goes with the next run
@@ -103,6 +107,9 @@ fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositoryS
     let fetcher = (!args.offline).then(|| Fetcher::new(FetchOptions::default()));
     let mut store = DistfileStore::new(distdir, cache_dir(args, cwd).join("distfiles"), fetcher);
     store.allow_unverified = args.allow_unverified;
+    if !args.no_cache {
+        store.verified = Verified::kept_in(cache_dir(args, cwd).join("verified"));
+    }
     store.ro_distdirs = config.ro_distdirs();
     store.ro_distdirs.extend(RepoConfig::read(&set.repository.location)?.ro_distdirs);
     Ok(store)
@@ -166,30 +173,27 @@ fn audit_all(
     bars: &progress::Bars,
     results: Option<&Results>,
 ) -> Result<(Report, Vec<Fixed>, bool)> {
-    let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), |n| n.get());
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().context("can't start threads")?;
     let lines = Mutex::new(Sink::open(&args.output)?);
     let broken = AtomicBool::new(false);
-    let (reports, fixed): (Vec<EbuildReport>, Vec<Fixed>) = pool.install(|| {
-        work.ebuilds
-            .par_iter()
-            .map(|ebuild| {
-                bars.message(&ebuild.cpv.to_string());
-                let (report, fixed) = if runner::interrupted() {
-                    (audit::left_out(context, ebuild, "interrupted before it was begun"), Fixed::default())
-                } else {
-                    guarded(context, ebuild, || known_or_new(args, context, ebuild, results), &broken)
-                };
-                bars.done();
-                if args.output.format == Format::Jsonl {
-                    let mut sink = lines.lock().unwrap_or_else(|e| e.into_inner());
-                    let done = json::ebuild_line(&mut *sink.out, &report);
-                    sink.note(done);
-                }
-                (report, fixed)
-            })
-            .unzip()
-    });
+    // while some wait for the network, others work
+    let threads = context.slots.number() + context.store.fetcher.as_ref().map_or(0, Fetcher::jobs);
+    let one = |ebuild: &EbuildFile| {
+        bars.message(&ebuild.cpv.to_string());
+        let (report, fixed) = if runner::interrupted() {
+            (audit::left_out(context, ebuild, "interrupted before it was begun"), Fixed::default())
+        } else {
+            guarded(context, ebuild, || known_or_new(args, context, ebuild, results), &broken)
+        };
+        bars.done();
+        if args.output.format == Format::Jsonl {
+            let mut sink = lines.lock().unwrap_or_else(|e| e.into_inner());
+            let done = json::ebuild_line(&mut *sink.out, &report);
+            sink.note(done);
+        }
+        (report, fixed)
+    };
+    let (reports, fixed) =
+        pool::run(&work.ebuilds, &load::order(&work.ebuilds), &context.slots, threads, one).into_iter().unzip();
     bars.clear();
     let mut sink = lines.into_inner().unwrap_or_else(|e| e.into_inner());
     let report = Report::of(&context.set.repository, context.run.sandbox.tier(), reports, work.remarks);

@@ -8,9 +8,11 @@ mod choose;
 mod drop_in;
 mod exit;
 mod fix;
+mod load;
 mod merge;
 mod output;
 mod plan;
+mod pool;
 mod progress;
 mod shard;
 

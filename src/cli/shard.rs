@@ -6,13 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
-use crate::escape::escape_path;
-use crate::gentoo::manifest::{EntryKind, Manifest};
+use super::load::{EBUILD, Load, loads};
 use crate::gentoo::repository::EbuildFile;
 use crate::report::model::ShardInfo;
-
-/// What an ebuild costs beside its distfiles, as the bytes of a distfile that cost the same.
-const EBUILD: u64 = 2 << 20;
 
 /// The ebuilds of the shard that `choice` (`K/N`, `auto`, `auto/N`) names.
 pub fn take(choice: &str, ebuilds: Vec<EbuildFile>) -> Result<(Vec<EbuildFile>, ShardInfo)> {
@@ -87,43 +83,6 @@ fn found(choice: &str, of: Option<usize>, env: &dyn Fn(&str) -> Option<String>) 
         Some(_) => bail!("--shard {choice}: {lack}"),
         None => bail!("--shard {choice}: {lack}, or auto/N where only the number of shards is missing"),
     }
-}
-
-/// What an ebuild weighs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Load {
-    /// What it is known by.
-    name: String,
-    /// Its distfiles and their bytes.
-    files: BTreeMap<String, u64>,
-}
-
-impl Load {
-    fn whole(&self) -> u64 {
-        EBUILD + self.files.values().sum::<u64>()
-    }
-}
-
-/// The loads of ebuilds, by what the Manifests say. SRC_URI is not asked: it takes a run of the ebuild, which may fail on one machine.
-fn loads(ebuilds: &[EbuildFile]) -> Vec<Load> {
-    let mut versions: BTreeMap<&std::path::Path, Vec<&str>> = BTreeMap::new();
-    for ebuild in ebuilds {
-        versions.entry(ebuild.dir()).or_default().push(ebuild.cpv.pv());
-    }
-    let manifests: BTreeMap<_, _> =
-        versions.keys().map(|dir| (*dir, Manifest::read(dir).unwrap_or_default())).collect();
-    let load = |ebuild: &EbuildFile| {
-        let (own, all) = (ebuild.cpv.pv(), &versions[ebuild.dir()]);
-        let dist = manifests[ebuild.dir()].entries().filter(|entry| entry.kind == EntryKind::Dist);
-        let files = dist.filter_map(|entry| {
-            let name = entry.name.to_string_lossy().into_owned();
-            // a version in its name makes it that one's, the longest where several are
-            let named = all.iter().filter(|version| name.contains(**version)).max_by_key(|version| version.len());
-            named.is_none_or(|version| *version == own).then_some((name, entry.size))
-        });
-        Load { name: escape_path(&ebuild.relative()), files: files.collect() }
-    };
-    ebuilds.iter().map(load).collect()
 }
 
 /// The shard of each load, counted from 0: the heaviest first, to where its distfiles are wanted already if there is room, so that a tarball that

@@ -6,9 +6,11 @@ mod store;
 #[cfg(test)]
 mod testing;
 pub mod unpack;
+mod verified;
 mod verify;
 
 pub use distfile::Distfile;
 pub use fetch::{FetchOptions, Fetcher, Progress};
 pub use store::{DistfileError, DistfileStore};
+pub use verified::Verified;
 pub use verify::{DigestMismatch, VerifyError, verify};

@@ -1,15 +1,14 @@
 //! Where distfiles lie, and how one becomes there: looked for, verified, fetched if need be.
 
-use std::collections::HashSet;
 use std::fmt;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::distfile::Distfile;
 use super::fetch::{Fetcher, Progress};
-use super::verify::{VerifyError, verify};
+use super::verified::Verified;
+use super::verify::VerifyError;
 
 /// Why a distfile is not to be had. The texts are one line and name the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,17 +55,8 @@ pub struct DistfileStore {
     pub allow_unverified: bool,
     /// `None`: offline, nothing is ever fetched.
     pub fetcher: Option<Fetcher>,
-    verified: Mutex<HashSet<Seen>>,
-}
-
-/// A file as it was when it was found good; another run over it in this process need not read it again.
-#[derive(PartialEq, Eq, Hash)]
-struct Seen {
-    file: (u64, u64),
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-    hashes: Vec<(String, String)>,
+    /// What need not be read again.
+    pub verified: Verified,
 }
 
 impl DistfileStore {
@@ -77,7 +67,7 @@ impl DistfileStore {
             fallback_dir,
             allow_unverified: false,
             fetcher,
-            verified: Mutex::default(),
+            verified: Verified::default(),
         }
     }
 
@@ -135,7 +125,7 @@ impl DistfileStore {
             Some(fetcher) if !file.restrict_fetch && !file.uris.is_empty() => {
                 match self.writable_dir().and_then(|dir| fetcher.fetch(file, &dir, progress)) {
                     Ok(path) => {
-                        self.remember(&path, file);
+                        self.verified.remember(&path, file);
                         return Ok(path);
                     }
                     Err(attempts) => attempts,
@@ -152,10 +142,18 @@ impl DistfileStore {
         }
     }
 
+    /// Whether a file of that name and size is here; a look at nothing but names.
+    pub fn has(&self, file: &Distfile) -> bool {
+        self.dirs().any(|dir| std::fs::metadata(dir.join(&file.name)).is_ok_and(|m| m.len() == file.size))
+    }
+
+    fn dirs(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.distdir).chain(&self.ro_distdirs).chain(std::iter::once(&self.fallback_dir))
+    }
+
     fn find(&self, file: &Distfile) -> Found {
         let mut found = Found::Nowhere;
-        let dirs = std::iter::once(&self.distdir).chain(&self.ro_distdirs).chain(std::iter::once(&self.fallback_dir));
-        for dir in dirs {
+        for dir in self.dirs() {
             let path = dir.join(&file.name);
             match std::fs::metadata(&path) {
                 Ok(meta) if meta.is_file() => {}
@@ -167,7 +165,7 @@ impl DistfileStore {
                 }
                 _ => continue,
             }
-            match (self.check(&path, file), &found) {
+            match (self.verified.check(&path, file), &found) {
                 (Ok(()), _) => return Found::Good(path),
                 (Err(VerifyError::Io(error)), Found::Nowhere) => found = Found::Unread(path, error),
                 (Err(VerifyError::Io(_)), _) => {}
@@ -176,27 +174,6 @@ impl DistfileStore {
             }
         }
         found
-    }
-
-    fn check(&self, path: &Path, file: &Distfile) -> Result<(), VerifyError> {
-        let before = Seen::of(path, file);
-        if let Some(seen) = &before
-            && self.verified.lock().is_ok_and(|all| all.contains(seen))
-        {
-            return Ok(());
-        }
-        verify(path, file)?;
-        if let (Some(seen), Ok(mut all)) = (before, self.verified.lock()) {
-            all.insert(seen);
-        }
-        Ok(())
-    }
-
-    /// Fetched files were verified under another name, before their status changed for the last time.
-    fn remember(&self, path: &Path, file: &Distfile) {
-        if let (Some(seen), Ok(mut all)) = (Seen::of(path, file), self.verified.lock()) {
-            all.insert(seen);
-        }
     }
 
     fn writable_dir(&self) -> Result<PathBuf, Vec<String>> {
@@ -239,19 +216,6 @@ enum Found {
     /// It is there, or may be.
     Unread(PathBuf, std::io::Error),
     Nowhere,
-}
-
-impl Seen {
-    fn of(path: &Path, file: &Distfile) -> Option<Self> {
-        let meta = std::fs::metadata(path).ok()?;
-        Some(Seen {
-            file: (meta.dev(), meta.ino()),
-            size: meta.size(),
-            modified: (meta.mtime(), meta.mtime_nsec()),
-            changed: (meta.ctime(), meta.ctime_nsec()),
-            hashes: file.hashes.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
-        })
-    }
 }
 
 #[cfg(test)]

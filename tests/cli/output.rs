@@ -52,7 +52,7 @@ fn json_keeps_the_contract() {
 fn jsonl_gives_the_same_ebuilds_a_line() {
     let place = mixed();
     let whole = run(&place, &mut audit(&place, ["--format", "json"])).json();
-    let done = run(&place, &mut audit(&place, ["--format", "jsonl"])).exits(3);
+    let done = run(&place, &mut audit(&place, ["--format", "jsonl", "--no-cache"])).exits(3);
     let mut lines: Vec<Value> = done.stdout.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     let last = lines.pop().unwrap();
     let summary = last.get("summary").unwrap_or(&last);
@@ -115,7 +115,7 @@ fn a_report_into_a_file() {
     assert_eq!(done.stdout, "");
     schema::document(&serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap());
     // the same as on standard output
-    let printed = run(&place, &mut audit(&place, ["--format", "json"])).stdout;
+    let printed = run(&place, &mut audit(&place, ["--format", "json", "--refresh"])).stdout;
     assert_eq!(fs::read_to_string(&file).unwrap(), printed);
     for format in ["text", "jsonl"] {
         run(&place, &mut audit(&place, ["--format", format, "-o", "report.json"])).exits(1);
@@ -234,7 +234,7 @@ fn the_repository_is_only_read() {
 #[test]
 fn a_run_says_the_same_again_and_with_any_number_of_jobs() {
     let place = mixed();
-    let report = |jobs: &str| run(&place, &mut audit(&place, ["--format", "json", "--jobs", jobs])).exits(3).stdout;
+    let report = |jobs: &str| run(&place, &mut audit(&place, ["--format", "json", "--no-cache", "--jobs", jobs])).exits(3).stdout;
     let first = report("1");
     assert_eq!(first, report("1"));
     assert_eq!(first, report("4"));
@@ -242,7 +242,7 @@ fn a_run_says_the_same_again_and_with_any_number_of_jobs() {
     assert!(tree["before"].is_string() && tree["after"].is_string(), "{tree}");
     let place = Place::new();
     let trees = |jobs: &str| {
-        let report = run(&place, own(&place).args(["--format", "json", "--jobs", jobs])).json();
+        let report = run(&place, own(&place).args(["--format", "json", "--no-cache", "--jobs", jobs])).json();
         let ebuilds = report["ebuilds"].as_array().unwrap().iter();
         ebuilds.map(|e| [&e["cpv"], &e["tree"], &e["findings"]].map(Value::clone)).collect::<Vec<_>>()
     };
@@ -252,6 +252,6 @@ fn a_run_says_the_same_again_and_with_any_number_of_jobs() {
 #[test]
 fn a_run_says_the_same_of_words_with_the_work_directory_in_them() {
     let place = with_foo("src_prepare() {\n\tdefault\n\tsed -i -e 's/alpha/A/' \"${S}\"/a.txt || die\n}\n");
-    let report = || run(&place, &mut audit(&place, ["--format", "json"])).exits(0).stdout;
+    let report = || run(&place, &mut audit(&place, ["--format", "json", "--no-cache"])).exits(0).stdout;
     assert_eq!(report(), report());
 }

@@ -80,7 +80,8 @@ impl Fetcher {
         Fetcher { options, http }
     }
 
-    pub(super) fn jobs(&self) -> usize {
+    /// How many files it fetches at a time.
+    pub fn jobs(&self) -> usize {
         self.options.jobs.max(1)
     }
 
