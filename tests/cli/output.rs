@@ -234,7 +234,9 @@ fn the_repository_is_only_read() {
 #[test]
 fn a_run_says_the_same_again_and_with_any_number_of_jobs() {
     let place = mixed();
-    let report = |jobs: &str| run(&place, &mut audit(&place, ["--format", "json", "--no-cache", "--jobs", jobs])).exits(3).stdout;
+    let report = |jobs: &str| {
+        run(&place, &mut audit(&place, ["--format", "json", "--no-cache", "--jobs", jobs])).exits(3).stdout
+    };
     let first = report("1");
     assert_eq!(first, report("1"));
     assert_eq!(first, report("4"));

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::kind::Codec;
@@ -59,6 +60,9 @@ pub(super) fn decoder(codec: Codec, file: File, remarks: &Remarks) -> io::Result
         Codec::Compress => Box::new(LzwReader::new(input)?),
         Codec::Gzip => Box::new(Members::new(input, GzipMember, remarks.clone())),
         Codec::Bzip2 => Box::new(Members::new(input, Bzip2Member, remarks.clone())),
+        Codec::Xz if input.fill_buf()?.starts_with(&[0xfd]) && BLOCKS.may_begin() => {
+            Box::new(Blocks::new(input, remarks.clone()))
+        }
         Codec::Xz => {
             let stream = liblzma::stream::Stream::new_auto_decoder(MEMORY, liblzma::stream::CONCATENATED)
                 .map_err(io::Error::from)?;
@@ -66,6 +70,78 @@ pub(super) fn decoder(codec: Codec, file: File, remarks: &Remarks) -> io::Result
         }
         Codec::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(input)?),
     })
+}
+
+/// One archive at a time is decoded by several threads: what they keep in memory is bounded once, whatever number of jobs there is.
+static BLOCKS: OneAtATime = OneAtATime(AtomicBool::new(false));
+
+struct OneAtATime(AtomicBool);
+
+impl OneAtATime {
+    /// Whether there is more than one processor, and nobody else has begun.
+    fn may_begin(&self) -> bool {
+        std::thread::available_parallelism().is_ok_and(|n| n.get() > 1) && !self.0.swap(true, Ordering::Relaxed)
+    }
+}
+
+/// An .xz, whose blocks, where it has several, are decoded side by side.
+struct Blocks(Members<XzMember>);
+
+impl Blocks {
+    fn new(input: Input, remarks: Remarks) -> Blocks {
+        Blocks(Members::new(input, XzMember, remarks))
+    }
+}
+
+impl Read for Blocks {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buf)
+    }
+}
+
+impl Drop for Blocks {
+    fn drop(&mut self) {
+        BLOCKS.0.store(false, Ordering::Relaxed);
+    }
+}
+
+struct XzMember;
+
+impl XzMember {
+    /// Memory for decoding side by side; an archive that wants more is decoded by one thread. Bytes.
+    const MEMORY: u64 = 160 << 20;
+    const THREADS: u32 = 4;
+
+    fn stream() -> Result<liblzma::stream::Stream, liblzma::stream::Error> {
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+        let mut settings = liblzma::stream::MtStreamBuilder::new();
+        settings.threads(cores.min(Self::THREADS)).memlimit_threading(Self::MEMORY).memlimit_stop(MEMORY).decoder()
+    }
+}
+
+impl MemberFormat for XzMember {
+    type Decoder = liblzma::bufread::XzDecoder<Input>;
+
+    fn start(&self, input: Input) -> Self::Decoder {
+        let one_thread = |_| liblzma::stream::Stream::new_stream_decoder(MEMORY, 0);
+        match XzMember::stream().or_else(one_thread) {
+            Ok(stream) => liblzma::bufread::XzDecoder::new_stream(input, stream),
+            Err(_) => liblzma::bufread::XzDecoder::new(input),
+        }
+    }
+
+    fn give_back(&self, decoder: Self::Decoder) -> Input {
+        decoder.into_inner()
+    }
+
+    /// xz(1) takes zeros for padding and refuses all else.
+    fn after(&self, next: u8) -> After {
+        match next {
+            0xfd => After::Member,
+            0 => After::Padding,
+            _ => After::Fatal("trailing garbage after the xz data"),
+        }
+    }
 }
 
 /// What may follow the end of a member.
@@ -181,5 +257,58 @@ impl<F: MemberFormat> Read for Members<F> {
             }
         }
         Ok(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, Write};
+
+    use liblzma::stream::{Check, MtStreamBuilder};
+
+    use super::*;
+
+    /// An .xz with many blocks.
+    fn packed(data: &[u8]) -> Vec<u8> {
+        let mut settings = MtStreamBuilder::new();
+        let stream = settings.preset(1).check(Check::Crc64).threads(2).block_size(64 << 10).encoder().unwrap();
+        let mut out = Vec::new();
+        liblzma::bufread::XzEncoder::new_stream(data, stream).read_to_end(&mut out).unwrap();
+        out
+    }
+
+    fn unpacked(packed: &[u8]) -> (Vec<u8>, Option<String>) {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(packed).unwrap();
+        file.rewind().unwrap();
+        let mut out = Vec::new();
+        let input = BufReader::with_capacity(BUFFER, file);
+        let end = Blocks::new(input, Remarks::default()).read_to_end(&mut out);
+        (out, end.err().map(|error| error.to_string()))
+    }
+
+    #[test]
+    fn blocks_side_by_side() {
+        let data: Vec<u8> = (0..1_000_000u32).flat_map(|n| (n / 7).to_le_bytes()).collect();
+        let whole = packed(&data);
+        assert!(unpacked(&whole) == (data.clone(), None));
+        // several streams with padding between them are one file
+        let two = [&whole[..], &[0; 8], &packed(b"more"), &[0; 4]].concat();
+        assert!(unpacked(&two) == ([&data[..], b"more"].concat(), None));
+        let (some, error) = unpacked(&whole[..whole.len() / 2]);
+        assert!(!some.is_empty() && data.starts_with(&some) && error.is_some());
+        let mut damaged = whole.clone();
+        damaged[whole.len() / 2] ^= 1;
+        let (some, error) = unpacked(&damaged);
+        assert!(data.starts_with(&some) && error.is_some());
+        assert!(unpacked(&[&whole[..], b"rubbish"].concat()).1.is_some());
+    }
+
+    #[test]
+    fn one_at_a_time() {
+        let guard = OneAtATime(AtomicBool::new(false));
+        let begun = guard.may_begin();
+        assert_eq!(begun, std::thread::available_parallelism().is_ok_and(|n| n.get() > 1));
+        assert!(!guard.may_begin());
     }
 }
