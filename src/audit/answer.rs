@@ -57,6 +57,9 @@ fn path_gone(finding: &Finding, judged: &Judged, call: usize, plans: &Plans, sce
     }
     let all = judged.edit.verdict == Verdict::PathGone && pointless(finding.cause);
     let text = "remove the call: its file is not there".to_owned();
+    if all && super::findings::given(judged, finding.target.as_deref()?, scene).is_some() {
+        return Some(Answer::ByHand(text));
+    }
     all.then_some(Answer::Plan(Plan::Call(call), FixKind::Removal, text))
 }
 
@@ -124,7 +127,9 @@ fn one_by_one(judged: &Judged, plan: &CallPlan, layout: &Layout, meant: &[&Comma
 fn by_hand(judged: &Judged, plan: &CallPlan, meant: &[&Command]) -> Option<Answer> {
     let (command, drift) = meant.iter().find_map(|c| Some((c, drift_of(c)?)))?;
     let why = from_a_caller(judged, command).or_else(|| plan.kept_by(command.index))?;
-    Some(Answer::ByHand(format!("{} by hand: {why}", drift.advice())))
+    // other words need not be a version
+    let advice = if drift == Drift::Version { Drift::Blanks.advice() } else { drift.advice() };
+    Some(Answer::ByHand(format!("{advice} by hand: {why}")))
 }
 
 fn from_a_caller(judged: &Judged, command: &Command) -> Option<String> {

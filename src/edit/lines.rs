@@ -19,7 +19,7 @@ pub fn of_command(site: &Site, text: &str) -> (u32, u32) {
     exact.or_else(|| nearest(&candidates, text)).unwrap_or(whole)
 }
 
-/// The lines on which a caller of the function around a call has the command `text`, which the function was given.
+/// The lines on which a caller of the function around a call has `text`, which the function was given.
 pub fn given(place: &Place, text: &str) -> Option<(u32, u32)> {
     let call = place.site.call()?;
     let takes = |word: &Word| ["$@", "$*", "${@", "${*"].iter().any(|p| word.text.contains(p)) || numbered(&word.text);
