@@ -151,7 +151,9 @@ fn removal(finding: &Finding, judged: &Judged, call: usize) -> Option<Answer> {
     let removal = FixKind::Removal;
     let command = finding.command.and_then(|index| judged.edit.commands.iter().find(|c| c.index == index));
     let Some(command) = command else {
-        if let Some(why) = meant(finding, judged).iter().find_map(|c| from_a_caller(judged, c)) {
+        // the function's callers would be left with a function that does nothing
+        if judged.place.as_ref()?.site.call().is_some_and(lines::takes) {
+            let why = "a caller of the function gives its words";
             return Some(Answer::ByHand(format!("remove the call by hand: {why}")));
         }
         return Some(Answer::Plan(Plan::Call(call), removal, "remove the call".to_owned()));
