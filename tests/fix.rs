@@ -251,13 +251,15 @@ fn what_is_wanted_is_put_right_or_left_and_never_removed() {
         "\tsed -i -e '/two xx three/,/x/d' b.txt || die\n",
         "\tsed -i -e '/two xx three/,/x/d' -e 's/gamma/x/' b.txt || die\n",
         "\tsed -i -e '/two xx three/,/x/d' -e 's/two/2/' b.txt || die\n",
-        "\tperl -pi -e 's/TWO/2/' b.txt || die\n",
+        "\tperl -pi -e 's/three$/3/' b.txt || die\n",
         "\tperl -pi -e 's/gamma/x/; s/TWO/2/' b.txt || die\n",
         "\tperl -pi -e 's/(gamma)/lc $1/e' b.txt || die\n",
     ] {
         becomes(kept, kept);
     }
     becomes("\tperl -pi -e 's/gamma/x/' b.txt || die\n", "");
+    becomes("\tperl -pi -e \"s:THREE:3:\" b.txt || die\n", "\tperl -pi -e \"s:three:3:\" b.txt || die\n");
+    becomes("\tperl -i -pe 's/twothree/2/' b.txt || die\n", "\tperl -i -pe 's/two three/2/' b.txt || die\n");
 }
 
 #[test]

@@ -12,8 +12,8 @@ use crate::edit::suggest::layout::Layout;
 use crate::edit::suggest::pattern::Drift;
 use crate::edit::suggest::range::Change;
 use crate::edit::suggest::{CallPlan, Plan, Plans};
-use crate::edit::{lines, outcome};
-use crate::report::model::{Cause, Command, Finding, Verdict};
+use crate::edit::{lines, outcome, perl};
+use crate::report::model::{Cause, Command, EditKind, Finding, Verdict};
 
 /// What a finding asks for.
 pub enum Answer {
@@ -85,6 +85,10 @@ fn corrected(finding: &Finding, judged: &Judged, plan: &CallPlan, plans: &Plans,
             if let Some((change, to)) = wrong_file(finding, judged, plan, scene) {
                 return Some(correction(judged, vec![change], Some(to.clone()), format!("edit {to} instead")));
             }
+        }
+        Cause::Drifted if judged.edit.kind == EditKind::Perl => {
+            let (change, advice) = drifted_perl(judged, plan)?;
+            return Some(correction(judged, vec![change], None, advice.to_owned()));
         }
         Cause::OptionOrder => {
             if let Some(changes) = plan.option_order(&plans.layout.text) {
@@ -219,6 +223,17 @@ fn repath(judged: &Judged, plan: &CallPlan, from: &str, to: &str, scene: &Scene)
     let target = record.targets.iter().find(|t| scene.names.show(outcome::path(&t.path)) == from)?;
     let cwd = outcome::path(&record.cwd);
     plan.path(target.arg, &Move { cwd, to: &below_work(cwd, to, scene)? })
+}
+
+/// The pattern of a perl call that has but one statement.
+fn drifted_perl(judged: &Judged, plan: &CallPlan) -> Option<(Change, &'static str)> {
+    let [explained] = &judged.explained[..] else { return None };
+    let evidence = explained.evidence.first()?;
+    let drift = Drift::of(evidence.note.as_deref()?)?;
+    let [record] = &judged.place.as_ref()?.records[..] else { return None };
+    let call = perl::argv::Invocation::parse(&record.argv.iter().map(|a| a.0.clone()).collect::<Vec<_>>());
+    let script = perl::script::Script::cut(&call.pieces).ok()?;
+    Some((plan.perl_pattern(&script, evidence.text.as_deref()?, drift)?, drift.advice()))
 }
 
 fn drift_of(command: &Command) -> Option<Drift> {
