@@ -251,13 +251,15 @@ fn what_is_wanted_is_put_right_or_left_and_never_removed() {
         "\tsed -i -e '/two xx three/,/x/d' b.txt || die\n",
         "\tsed -i -e '/two xx three/,/x/d' -e 's/gamma/x/' b.txt || die\n",
         "\tsed -i -e '/two xx three/,/x/d' -e 's/two/2/' b.txt || die\n",
-        "\tperl -pi -e 's/TWO/2/' b.txt || die\n",
+        "\tperl -pi -e 's/three$/3/' b.txt || die\n",
         "\tperl -pi -e 's/gamma/x/; s/TWO/2/' b.txt || die\n",
         "\tperl -pi -e 's/(gamma)/lc $1/e' b.txt || die\n",
     ] {
         becomes(kept, kept);
     }
     becomes("\tperl -pi -e 's/gamma/x/' b.txt || die\n", "");
+    becomes("\tperl -pi -e \"s:THREE:3:\" b.txt || die\n", "\tperl -pi -e \"s:three:3:\" b.txt || die\n");
+    becomes("\tperl -i -pe 's/twothree/2/' b.txt || die\n", "\tperl -i -pe 's/two three/2/' b.txt || die\n");
 }
 
 #[test]
@@ -269,6 +271,13 @@ fn words_of_a_functions_callers_are_told_there_and_left() {
     let finding = done.json()["ebuilds"][0]["findings"][0].clone();
     assert_eq!((&finding["rule"], &finding["line"]), (&"DeadExpression".into(), &18.into()));
     assert_eq!(finding["suggestion"]["text"], "remove `s/gamma/x/` by hand: a caller of the function gives it");
+    assert_eq!(rest(&place), text);
+    let text =
+        "myed() {\n\tsed -i -e \"$1\" \"$2\"\n\t:\n}\n\nsrc_prepare() {\n\tdefault\n\tmyed 's/alpha/A/' gone.txt\n}\n";
+    let place = with_foo(text);
+    let done = audited(&place, &["--fix", "--unsafe-fixes", "--format", "json"]).exits(0);
+    let finding = done.json()["ebuilds"][0]["findings"][0].clone();
+    assert_eq!((&finding["rule"], &finding["line"]), (&"PathGone".into(), &18.into()));
     assert_eq!(rest(&place), text);
 }
 
@@ -351,6 +360,10 @@ fn expressions_in_variables_and_files_are_taken_out_or_it_is_said_why_not() {
     assert_eq!(
         said("\tlocal x=s/gamma/x/\n\tsed -i -e \"${x}\" -e s/beta/b/ a.txt || die\n"),
         "remove `s/gamma/x/` by hand: nothing else is in the variable that holds it"
+    );
+    assert_eq!(
+        said("\tlocal x=B\n\tsed -i -e \"s/${x}ETA/x/\" a.txt || die\n\techo \"${x}\"\n"),
+        "match the text as it is now by hand: an expansion of the shell makes it"
     );
     // used twice, its value is not this call's alone
     assert_eq!(

@@ -12,8 +12,8 @@ use crate::edit::suggest::layout::Layout;
 use crate::edit::suggest::pattern::Drift;
 use crate::edit::suggest::range::Change;
 use crate::edit::suggest::{CallPlan, Plan, Plans};
-use crate::edit::{lines, outcome};
-use crate::report::model::{Cause, Command, Finding, Verdict};
+use crate::edit::{lines, outcome, perl};
+use crate::report::model::{Cause, Command, EditKind, Finding, Verdict};
 
 /// What a finding asks for.
 pub enum Answer {
@@ -57,6 +57,9 @@ fn path_gone(finding: &Finding, judged: &Judged, call: usize, plans: &Plans, sce
     }
     let all = judged.edit.verdict == Verdict::PathGone && pointless(finding.cause);
     let text = "remove the call: its file is not there".to_owned();
+    if all && super::findings::given(judged, finding.target.as_deref()?, scene).is_some() {
+        return Some(Answer::ByHand(text));
+    }
     all.then_some(Answer::Plan(Plan::Call(call), FixKind::Removal, text))
 }
 
@@ -82,6 +85,10 @@ fn corrected(finding: &Finding, judged: &Judged, plan: &CallPlan, plans: &Plans,
             if let Some((change, to)) = wrong_file(finding, judged, plan, scene) {
                 return Some(correction(judged, vec![change], Some(to.clone()), format!("edit {to} instead")));
             }
+        }
+        Cause::Drifted if judged.edit.kind == EditKind::Perl => {
+            let (change, advice) = drifted_perl(judged, plan)?;
+            return Some(correction(judged, vec![change], None, advice.to_owned()));
         }
         Cause::OptionOrder => {
             if let Some(changes) = plan.option_order(&plans.layout.text) {
@@ -124,7 +131,9 @@ fn one_by_one(judged: &Judged, plan: &CallPlan, layout: &Layout, meant: &[&Comma
 fn by_hand(judged: &Judged, plan: &CallPlan, meant: &[&Command]) -> Option<Answer> {
     let (command, drift) = meant.iter().find_map(|c| Some((c, drift_of(c)?)))?;
     let why = from_a_caller(judged, command).or_else(|| plan.kept_by(command.index))?;
-    Some(Answer::ByHand(format!("{} by hand: {why}", drift.advice())))
+    // other words need not be a version
+    let advice = if drift == Drift::Version { Drift::Blanks.advice() } else { drift.advice() };
+    Some(Answer::ByHand(format!("{advice} by hand: {why}")))
 }
 
 fn from_a_caller(judged: &Judged, command: &Command) -> Option<String> {
@@ -146,7 +155,9 @@ fn removal(finding: &Finding, judged: &Judged, call: usize) -> Option<Answer> {
     let removal = FixKind::Removal;
     let command = finding.command.and_then(|index| judged.edit.commands.iter().find(|c| c.index == index));
     let Some(command) = command else {
-        if let Some(why) = meant(finding, judged).iter().find_map(|c| from_a_caller(judged, c)) {
+        // the function's callers would be left with a function that does nothing
+        if judged.place.as_ref()?.site.call().is_some_and(lines::takes) {
+            let why = "a caller of the function gives its words";
             return Some(Answer::ByHand(format!("remove the call by hand: {why}")));
         }
         return Some(Answer::Plan(Plan::Call(call), removal, "remove the call".to_owned()));
@@ -212,6 +223,17 @@ fn repath(judged: &Judged, plan: &CallPlan, from: &str, to: &str, scene: &Scene)
     let target = record.targets.iter().find(|t| scene.names.show(outcome::path(&t.path)) == from)?;
     let cwd = outcome::path(&record.cwd);
     plan.path(target.arg, &Move { cwd, to: &below_work(cwd, to, scene)? })
+}
+
+/// The pattern of a perl call that has but one statement.
+fn drifted_perl(judged: &Judged, plan: &CallPlan) -> Option<(Change, &'static str)> {
+    let [explained] = &judged.explained[..] else { return None };
+    let evidence = explained.evidence.first()?;
+    let drift = Drift::of(evidence.note.as_deref()?)?;
+    let [record] = &judged.place.as_ref()?.records[..] else { return None };
+    let call = perl::argv::Invocation::parse(&record.argv.iter().map(|a| a.0.clone()).collect::<Vec<_>>());
+    let script = perl::script::Script::cut(&call.pieces).ok()?;
+    Some((plan.perl_pattern(&script, evidence.text.as_deref()?, drift)?, drift.advice()))
 }
 
 fn drift_of(command: &Command) -> Option<Drift> {

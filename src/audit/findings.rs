@@ -6,7 +6,7 @@ use super::edits::{Judged, Scene};
 use super::failure::Failure;
 use super::rules::Rule;
 use crate::edit::inventory::{asks_in_place, unquoted};
-use crate::edit::outcome;
+use crate::edit::{lines, outcome};
 use crate::phase::trace::{Record, State};
 use crate::report::model::{By, Cause, Edit, EditKind, Evidence, Finding, Verdict};
 use crate::tree::Kind;
@@ -100,6 +100,9 @@ fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut V
     for target in edit.targets.iter().filter(|t| t.verdict == Verdict::PathGone) {
         let mut finding = of_edit(Rule::PathGone, edit, format!("{} is not there", target.path));
         finding.target = Some(target.path.clone());
+        if let Some((line, end_line)) = given(judged, &target.path, scene) {
+            (finding.line, finding.end_line) = (Some(line), Some(end_line));
+        }
         if let Some(moved) = &judged.moved {
             finding.cause = Some(moved.cause);
             finding.evidence.clone_from(&moved.evidence);
@@ -117,6 +120,15 @@ fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut V
         found.extend(backups(judged, scene));
         found.extend(emptied(judged, scene));
     }
+}
+
+/// The lines on which a function's caller names a file that the function edits.
+pub fn given(judged: &Judged, file: &str, scene: &Scene) -> Option<(u32, u32)> {
+    let place = judged.place.as_ref()?;
+    place.records.iter().find_map(|record| {
+        let target = record.targets.iter().find(|t| scene.names.show(outcome::path(&t.path)) == file)?;
+        lines::given(place, std::str::from_utf8(&record.argv.get(target.arg)?.0).ok()?)
+    })
 }
 
 fn files_with(edit: &Edit, verdict: Verdict) -> String {

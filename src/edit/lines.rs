@@ -19,11 +19,10 @@ pub fn of_command(site: &Site, text: &str) -> (u32, u32) {
     exact.or_else(|| nearest(&candidates, text)).unwrap_or(whole)
 }
 
-/// The lines on which a caller of the function around a call has the command `text`, which the function was given.
+/// The lines on which a caller of the function around a call has `text`, which the function was given.
 pub fn given(place: &Place, text: &str) -> Option<(u32, u32)> {
     let call = place.site.call()?;
-    let takes = |word: &Word| ["$@", "$*", "${@", "${*"].iter().any(|p| word.text.contains(p)) || numbered(&word.text);
-    if !call.words.iter().any(takes) || is_literal(&place.site, text) {
+    if !takes(call) || is_literal(&place.site, text) {
         return None;
     }
     let inventory = &place.site.source.inventory;
@@ -40,6 +39,12 @@ pub fn given(place: &Place, text: &str) -> Option<(u32, u32)> {
             words.into_iter().find_map(|w| inside(w, text))
         })
     })
+}
+
+/// Whether words of a call are, or have in them, what the function around it was given.
+pub fn takes(call: &Call) -> bool {
+    let all = |word: &Word| ["$@", "$*", "${@", "${*"].iter().any(|p| word.text.contains(p));
+    call.words.iter().any(|word| all(word) || numbered(&word.text))
 }
 
 /// Whether a word has an argument of the function by its number.

@@ -169,6 +169,12 @@ impl CallPlan {
         Some((argv.get(index)?, &laid.get(index)?.as_ref()?.1))
     }
 
+    /// The word that made the argument `text` of the only call.
+    pub fn word_of(&self, text: &[u8]) -> Option<&Bound> {
+        let (argv, _) = self.lone.as_ref()?;
+        Some(self.argument(argv.iter().position(|a| a == text)?)?.1)
+    }
+
     /// Why the command `id` can't be taken out of the text by a program, where that is for the place it stands in.
     pub fn kept_by(&self, id: usize) -> Option<String> {
         let (ran, bound) = self.runs.first()?;

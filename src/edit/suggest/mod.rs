@@ -5,6 +5,7 @@ mod call;
 pub mod correct;
 pub mod layout;
 pub mod pattern;
+mod perl;
 pub mod range;
 mod script;
 mod shell;

@@ -126,14 +126,7 @@ impl CallPlan {
 impl Placed<'_> {
     fn as_the_line_has_it(&self, line: &str, drift: Drift) -> Option<Change> {
         let regex = deciding(self.command)?;
-        let (begins, rest, ends) = anchors(self.source(&regex.span));
-        let wanted = literal(rest, self.extended, regex.delimiter)?;
-        let found = nearly(&wanted, line.as_bytes(), drift)?;
-        // blanks at the ends of the line are what its anchors missed
-        let (begins, ends) = (begins && found.start == 0, ends && found.end == line.len());
-        let mut new = if begins { "^".to_owned() } else { String::new() };
-        new.push_str(&pattern_of(&line[found], self.extended, regex.delimiter)?);
-        new.push_str(if ends { "$" } else { "" });
+        let new = as_the_line_has_it(self.source(&regex.span), line, drift, self.extended, regex.delimiter)?;
         self.change(regex.span.clone(), &new)
     }
 
@@ -207,6 +200,19 @@ impl Placed<'_> {
         }
         Some(changes)
     }
+}
+
+/// An expression of plain text, with the text as `line` has it.
+pub fn as_the_line_has_it(source: &[u8], line: &str, drift: Drift, extended: bool, delimiter: u8) -> Option<String> {
+    let (begins, rest, ends) = anchors(source);
+    let wanted = literal(rest, extended, delimiter)?;
+    let found = nearly(&wanted, line.as_bytes(), drift)?;
+    // blanks at the ends of the line are what its anchors missed
+    let (begins, ends) = (begins && found.start == 0, ends && found.end == line.len());
+    let mut new = if begins { "^".to_owned() } else { String::new() };
+    new.push_str(&pattern_of(&line[found], extended, delimiter)?);
+    new.push_str(if ends { "$" } else { "" });
+    Some(new)
 }
 
 fn only<T>(found: Vec<T>) -> Option<T> {
