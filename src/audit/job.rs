@@ -18,6 +18,7 @@ use crate::gentoo::masters::RepositorySet;
 use crate::gentoo::metadata::Metadata;
 use crate::gentoo::profile::{UsePackage, UseState};
 use crate::gentoo::repository::EbuildFile;
+use crate::gentoo::shown::{self, Shown};
 use crate::phase::job::{JobDir, RunDir, find_program};
 use crate::phase::notes::Death;
 use crate::phase::runner::{self, Bounds, End, Outcome, Step, Task};
@@ -93,7 +94,7 @@ pub fn source_metadata(
         job: &job,
         ebuild: &ebuild.path,
         eclass_dirs: &set.eclass_dirs(),
-        repositories: &set.locations(),
+        shown: &Shown::of(set, ebuild, false).map_err(|error| error.to_string())?,
         variables: &variables::of_name(ebuild, &eapi, limits),
         portage: None,
         bounds,
@@ -114,8 +115,7 @@ pub fn source_metadata(
 fn read_script(run: &RunDir, set: &RepositorySet, script: &Path) -> Result<Vec<u8>, Failure> {
     let failed = |e: io::Error| Failure::invalid(format!("can't read the ebuild: {e}"));
     let real = fs::canonicalize(script).map_err(failed)?;
-    let trees = set.locations().into_iter().chain([run.path()]);
-    let inside = trees.filter_map(|t| fs::canonicalize(t).ok()).any(|tree| real.starts_with(tree));
+    let inside = real.starts_with(run.path()) || shown::is_showable(set, &real);
     if !inside && run.sandbox.tier() != Tier::None {
         return Err(Failure::invalid(
             "the ebuild is a link that leads out of its repository, where nothing may be read",
@@ -176,12 +176,14 @@ fn phases(
     }
     let eclass_dirs = context.set.eclass_dirs();
     let script = facts.script.clone();
+    let shown = Shown::of(&context.set, ebuild, context.options.portage.is_some());
+    let shown = shown.map_err(|error| Failure::invalid(error.to_string()))?;
     let task = Task {
         run: &context.run,
         job,
         ebuild: &script,
         eclass_dirs: &eclass_dirs,
-        repositories: &context.set.locations(),
+        shown: &shown,
         variables: &variables,
         portage: context.options.portage.as_ref(),
         bounds: &context.options.bounds,

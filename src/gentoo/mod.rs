@@ -22,6 +22,7 @@ pub mod repo_config;
 pub mod repos_conf;
 pub mod repository;
 pub mod restrict;
+pub mod shown;
 pub mod src_uri;
 pub mod system;
 pub mod targets;

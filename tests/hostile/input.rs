@@ -27,6 +27,10 @@ pub struct Input {
     /// Links in FILESDIR: name and target.
     #[serde(default)]
     pub files_links: Vec<(String, String)>,
+    /// Links in the repository: path and target. What is there already moves to an absolute target, and is lost to a
+    /// relative one.
+    #[serde(default)]
+    pub links: Vec<(String, String)>,
     /// What the archive has beside `evil-1/a.txt`.
     #[serde(default)]
     pub member: Vec<Member>,

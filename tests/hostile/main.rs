@@ -115,7 +115,6 @@ fn one(input: &Input, tier: &str) -> Result<Said, String> {
 fn lay(input: &Input, place: &Place, outside: &Outside) {
     let fill = |text: &str| outside.fill(text, place);
     found(&place.repo(), "hostile", "", &["app-misc"]);
-    put(&place.repo().join(".git/config"), format!("[http]\n\textraheader = {}\n", outside::SECRET));
     let dir = place.repo().join("app-misc/evil");
     let text = format!(
         "EAPI=8\n\nDESCRIPTION=\"Hostile\"\nHOMEPAGE=\"https://example.org/\"\n\
@@ -129,9 +128,25 @@ fn lay(input: &Input, place: &Place, outside: &Outside) {
     for (name, to) in &input.files_links {
         std::os::unix::fs::symlink(fill(to), dir.join("files").join(name)).unwrap();
     }
+    // of the checkout, of a submodule, and of one that is a package; bash would tell the line by its parenthesis
+    for at in [".git", "sub/.git", "app-misc/evil/.git", "app-misc/evil/files/sub/.git", "eclass/.git"] {
+        let text = format!("[http]\n\textraheader = ({})\n", outside::SECRET);
+        put(&place.repo().join(at).join("config"), text);
+    }
     let tarball = input.distfile(&fill);
     put(&place.dist().join("evil-1.tar.gz"), &tarball);
     put(&dir.join("Manifest"), dist_line("evil-1.tar.gz", &tarball));
+    for (at, to) in &input.links {
+        let (at, to) = (place.repo().join(at), fill(to));
+        if to.starts_with('/') && !std::path::Path::new(&to).exists() {
+            let _ = std::fs::rename(&at, &to);
+        } else if at.is_dir() {
+            std::fs::remove_dir_all(&at).unwrap();
+        } else {
+            let _ = std::fs::remove_file(&at);
+        }
+        std::os::unix::fs::symlink(to, at).unwrap();
+    }
 }
 
 fn judge(input: &Input, place: &Place, outside: &Outside, before: &str, done: &Done) -> Result<Said, String> {
