@@ -103,7 +103,8 @@ fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositoryS
     let mut store = DistfileStore::new(distdir, cache_dir(args, cwd).join("distfiles"), fetcher);
     store.allow_unverified = args.allow_unverified;
     store.ro_distdirs = config.ro_distdirs();
-    store.ro_distdirs.extend(RepoConfig::read(&set.repository.location)?.ro_distdirs);
+    store.of_repository = RepoConfig::read(&set.repository.location)?.ro_distdirs;
+    store.ro_distdirs.extend(store.of_repository.clone());
     Ok(store)
 }
 

@@ -29,3 +29,4 @@ pub mod targets;
 pub mod text;
 pub mod varfile;
 pub mod version;
+pub mod within;

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::distfile::Distfile;
 use super::fetch::{Fetcher, Progress};
 use super::verify::{VerifyError, verify};
+use crate::gentoo::within::Within;
 
 /// Why a distfile is not to be had. The texts are one line and name the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +51,8 @@ pub struct DistfileStore {
     pub distdir: PathBuf,
     /// PORTAGE_RO_DISTDIRS: read only.
     pub ro_distdirs: Vec<PathBuf>,
+    /// Those of them that the audited repository brings along: links must not lead out of these.
+    pub of_repository: Vec<PathBuf>,
     /// Takes what is fetched where DISTDIR is not there or cannot be written to; made when needed.
     pub fallback_dir: PathBuf,
     /// Takes files that the Manifest has no DIST line for.
@@ -74,6 +77,7 @@ impl DistfileStore {
         DistfileStore {
             distdir,
             ro_distdirs: Vec::new(),
+            of_repository: Vec::new(),
             fallback_dir,
             allow_unverified: false,
             fetcher,
@@ -157,6 +161,9 @@ impl DistfileStore {
         let dirs = std::iter::once(&self.distdir).chain(&self.ro_distdirs).chain(std::iter::once(&self.fallback_dir));
         for dir in dirs {
             let path = dir.join(&file.name);
+            if self.of_repository.contains(dir) && !Within::root(dir).holds(&path) {
+                continue;
+            }
             match std::fs::metadata(&path) {
                 Ok(meta) if meta.is_file() => {}
                 Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {

@@ -31,6 +31,15 @@ pub struct Input {
     /// relative one.
     #[serde(default)]
     pub links: Vec<(String, String)>,
+    /// Texts in the repository: path and contents.
+    #[serde(default)]
+    pub put: Vec<(String, String)>,
+    /// FIFOs in the repository, in the place of what is there.
+    #[serde(default)]
+    pub fifos: Vec<String>,
+    /// The run is refused as a whole, and this stands in the message.
+    #[serde(default)]
+    pub refused: Option<String>,
     /// What the archive has beside `evil-1/a.txt`.
     #[serde(default)]
     pub member: Vec<Member>,

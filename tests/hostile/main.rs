@@ -136,8 +136,17 @@ fn lay(input: &Input, place: &Place, outside: &Outside) {
     let tarball = input.distfile(&fill);
     put(&place.dist().join("evil-1.tar.gz"), &tarball);
     put(&dir.join("Manifest"), dist_line("evil-1.tar.gz", &tarball));
+    for (at, text) in &input.put {
+        put(&place.repo().join(at), fill(text));
+    }
+    for at in &input.fifos {
+        let at = place.repo().join(at);
+        let _ = std::fs::remove_file(&at);
+        rustix::fs::mknodat(rustix::fs::CWD, &at, rustix::fs::FileType::Fifo, 0o644.into(), 0).unwrap();
+    }
     for (at, to) in &input.links {
         let (at, to) = (place.repo().join(at), fill(to));
+        std::fs::create_dir_all(at.parent().unwrap()).unwrap();
         if to.starts_with('/') && !std::path::Path::new(&to).exists() {
             let _ = std::fs::rename(&at, &to);
         } else if at.is_dir() {
@@ -173,7 +182,11 @@ fn judge(input: &Input, place: &Place, outside: &Outside, before: &str, done: &D
     if !tmp.is_empty() {
         return Err(format!("work folders are left: {tmp:?}"));
     }
-    let text = std::fs::read_to_string(place.path().join("report/report.json")).map_err(|e| e.to_string())?;
+    let text = match &input.refused {
+        Some(why) if done.code != Some(2) || !done.stderr.contains(why) => return Err(done.how()),
+        Some(_) => String::new(),
+        None => std::fs::read_to_string(place.path().join("report/report.json")).map_err(|e| e.to_string())?,
+    };
     for (what, text) in [("report", &text), ("standard output", &done.stdout), ("standard error", &done.stderr)] {
         if text.contains(outside::SECRET) {
             return Err(format!("the {what} tells the secret"));
@@ -181,6 +194,9 @@ fn judge(input: &Input, place: &Place, outside: &Outside, before: &str, done: &D
         if text.contains(['\x1b', '\x07', '\u{9b}']) {
             return Err(format!("the {what} has control characters"));
         }
+    }
+    if input.refused.is_some() {
+        return Ok(Said { status: "refused".to_owned(), rules: Vec::new(), verdicts: Vec::new() });
     }
     let report: serde_json::Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text} {}", done.stderr))?;
     let ebuild = &report["ebuilds"][0];
