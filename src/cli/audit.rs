@@ -32,7 +32,7 @@ use crate::report::model::{EbuildReport, Level, Report, RepositoryInfo, SCHEMA, 
 use crate::report::{json, printable, text};
 use crate::results::{Question, Results, RunKey};
 use crate::source::{DistfileStore, FetchOptions, Fetcher};
-use crate::tree::{self, Most};
+use crate::tree::Most;
 
 /// Audits and prints; the exit status of the contract.
 pub fn run(args: AuditArgs) -> Result<u8> {
@@ -48,6 +48,8 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let options = options(&args, &cwd)?;
     let program = std::env::current_exe().context("can't find this program's own file")?;
     let parent = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
+    // before there is anything that would be left behind
+    runner::interruptible()?;
     let mut run = RunDir::create(&parent, &program)
         .with_context(|| format!("can't make a work directory in {}", parent.display()))?;
     run.sandbox = Sandbox::choose(args.bounds.sandbox(), &run)?;
@@ -66,11 +68,6 @@ pub fn run(args: AuditArgs) -> Result<u8> {
         }
     }
     let context = Context { set, config, profile, mirrors, store, progress, run, options };
-    let folders = [context.run.path(), context.run.scratch()];
-    runner::interruptible(move || {
-        // what the jobs still write goes with the next run
-        folders.iter().for_each(|dir| drop(tree::remove(dir)));
-    })?;
     let root = context.set.repository.location.clone();
     let below = |p: &Problem| crate::escape::escape_path(p.path.strip_prefix(&root).unwrap_or(&p.path));
     let problem = |p: &Problem| format!("{}: {}", below(p), p.message);

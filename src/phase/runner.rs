@@ -6,13 +6,13 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::checkpoint::Checkpoint;
+pub use super::interrupt::{interrupted, interruptible};
 use super::job::{JobDir, RunDir, find_program};
 use super::notes::{self, Death, Note};
 use super::output::Pump;
@@ -172,25 +172,6 @@ pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcom
     });
     let phase = untrusted::read_text(&ctl.join("phase"), 4096).unwrap_or_default().trim().to_owned();
     Ok(Outcome { end, death, notes: notes::notes(&ctl), phase, tail })
-}
-
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// From now on Ctrl-C and SIGTERM end the running phases instead of this process. The second one ends it at once, after
-/// `clean`.
-pub fn interruptible(clean: impl Fn() + Send + 'static) -> io::Result<()> {
-    ctrlc::set_handler(move || {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            clean();
-            std::process::exit(130);
-        }
-    })
-    .map_err(io::Error::other)
-}
-
-/// Whether Ctrl-C or SIGTERM came.
-pub fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::SeqCst)
 }
 
 /// The walls around this task.
