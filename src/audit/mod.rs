@@ -17,6 +17,7 @@ mod report;
 pub mod rules;
 mod shelves;
 pub mod suggest;
+mod syntax;
 pub mod variables;
 pub mod verify;
 
