@@ -28,7 +28,8 @@ pub fn wanted(
     if fetchables.is_empty() {
         return Ok(Vec::new());
     }
-    let manifest = Manifest::read(ebuild.dir()).map_err(|e| Failure::digest(e.to_string()))?;
+    let manifest =
+        Manifest::read(ebuild.dir(), &context.set.repository.within).map_err(|e| Failure::digest(e.to_string()))?;
     let mut found = Vec::new();
     for fetchable in fetchables {
         let entry = manifest.dist(&fetchable.filename);

@@ -13,12 +13,14 @@ use super::failure::Failure;
 use super::portage;
 use super::report;
 use super::suggest::Fixes;
+use super::syntax::syntax;
 use super::variables;
 use crate::gentoo::masters::RepositorySet;
 use crate::gentoo::metadata::Metadata;
 use crate::gentoo::profile::{UsePackage, UseState};
 use crate::gentoo::repository::EbuildFile;
-use crate::phase::job::{JobDir, RunDir, find_program};
+use crate::gentoo::shown::{self, Shown};
+use crate::phase::job::{JobDir, RunDir};
 use crate::phase::notes::Death;
 use crate::phase::runner::{self, Bounds, End, Outcome, Step, Task};
 use crate::phase::sandbox::{Overrun, Tier};
@@ -93,7 +95,7 @@ pub fn source_metadata(
         job: &job,
         ebuild: &ebuild.path,
         eclass_dirs: &set.eclass_dirs(),
-        repositories: &set.locations(),
+        shown: &Shown::of(set, ebuild, false).map_err(|error| error.to_string())?,
         variables: &variables::of_name(ebuild, &eapi, limits),
         portage: None,
         bounds,
@@ -114,8 +116,7 @@ pub fn source_metadata(
 fn read_script(run: &RunDir, set: &RepositorySet, script: &Path) -> Result<Vec<u8>, Failure> {
     let failed = |e: io::Error| Failure::invalid(format!("can't read the ebuild: {e}"));
     let real = fs::canonicalize(script).map_err(failed)?;
-    let trees = set.locations().into_iter().chain([run.path()]);
-    let inside = trees.filter_map(|t| fs::canonicalize(t).ok()).any(|tree| real.starts_with(tree));
+    let inside = real.starts_with(run.path()) || shown::is_showable(set, &real);
     if !inside && run.sandbox.tier() != Tier::None {
         return Err(Failure::invalid(
             "the ebuild is a link that leads out of its repository, where nothing may be read",
@@ -176,12 +177,14 @@ fn phases(
     }
     let eclass_dirs = context.set.eclass_dirs();
     let script = facts.script.clone();
+    let shown = Shown::of(&context.set, ebuild, context.options.portage.is_some());
+    let shown = shown.map_err(|error| Failure::invalid(error.to_string()))?;
     let task = Task {
         run: &context.run,
         job,
         ebuild: &script,
         eclass_dirs: &eclass_dirs,
-        repositories: &context.set.locations(),
+        shown: &shown,
         variables: &variables,
         portage: context.options.portage.as_ref(),
         bounds: &context.options.bounds,
@@ -206,7 +209,7 @@ fn phases(
         return Err(missing_eclass(context, eclass.trim()));
     }
     if facts.metadata.is_none() {
-        return Err(unsourced(&facts.script, &outcome));
+        return Err(unsourced(&context.run, &facts.script, &outcome));
     }
     Ok(outcome)
 }
@@ -221,7 +224,7 @@ fn sourced(
 ) -> Result<(), Failure> {
     let map = read_metadata(&job.ctl().join("metadata"));
     if untrusted::read_text(&job.ctl().join("sourced"), 4096).is_ok_and(|s| s.trim() != "0") {
-        syntax(&facts.script)?;
+        syntax(&context.run, &facts.script)?;
     }
     let metadata = Metadata::from_map(&map);
     facts.sourced = Some(metadata.clone());
@@ -310,8 +313,8 @@ fn read_metadata(path: &Path) -> BTreeMap<String, String> {
 }
 
 /// The reason why sourcing did not come to its end.
-fn unsourced(script: &Path, outcome: &Outcome) -> Failure {
-    if let Err(failure) = syntax(script) {
+fn unsourced(run: &RunDir, script: &Path, outcome: &Outcome) -> Failure {
+    if let Err(failure) = syntax(run, script) {
         return failure;
     }
     match &outcome.end {
@@ -337,28 +340,6 @@ fn line_ends(text: &str) -> Result<(), Failure> {
         return Err(Failure::invalid(reason));
     }
     Ok(())
-}
-
-/// What `bash -n` says of the ebuild.
-fn syntax(script: &Path) -> Result<(), Failure> {
-    let Some(bash) = find_program("bash") else { return Ok(()) };
-    let checked = std::process::Command::new(bash)
-        .arg("-n")
-        .arg(script)
-        .env("LC_ALL", "C.UTF-8")
-        .stdin(std::process::Stdio::null())
-        .output();
-    let Ok(output) = checked else { return Ok(()) };
-    if output.status.success() {
-        return Ok(());
-    }
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    let first = text.lines().next().unwrap_or_default();
-    let said = first.split_once(": line ").map_or(first, |(_, rest)| rest);
-    let (line, what) = said.split_once(": ").unwrap_or(("", said));
-    let line = line.parse().ok();
-    let place = line.map_or(String::new(), |l: u32| format!("line {l}: "));
-    Err(Failure::invalid(format!("bash can't read the ebuild: {place}{what}")).at(line))
 }
 
 fn missing_eclass(context: &Context, name: &str) -> Failure {
@@ -389,6 +370,9 @@ fn judge(outcome: &Outcome, context: &Context, job: &JobDir) -> Result<(), Failu
             let text = format!("{phase} failed: {reason}");
             if has_file_of(context.options.bounds.limits.file_size, job) {
                 return Err(Failure::too_large(format!("{phase} wrote a file up to its bound (--max-file-size)")));
+            }
+            if had_no_descriptors(&outcome.tail) {
+                return Err(Failure::too_large(format!("{phase} opened more files than allowed (--max-open-files)")));
             }
             // `unpack` tells by itself that a bound was what it failed of
             if let Ok(what) = untrusted::read_text(&job.ctl().join("too-large"), 4096) {
@@ -428,6 +412,13 @@ fn has_file_of(size: u64, job: &JobDir) -> bool {
     let folders = [job.workdir(), job.temp(), job.home()];
     let mut items = folders.iter().flat_map(walkdir::WalkDir::new).flatten();
     items.any(|i| i.file_type().is_file() && i.metadata().is_ok_and(|m| m.len() >= size))
+}
+
+/// Whether what failed said that a process may open no more files. It is over too soon to be counted from without, and the
+/// locale is the C one for all programs.
+fn had_no_descriptors(tail: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(tail);
+    text.lines().any(|line| line.contains("Too many open files") && !line.contains("open files in system"))
 }
 
 /// The last line of the phase's output that is not our own.

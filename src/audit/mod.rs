@@ -19,6 +19,7 @@ pub mod rules;
 mod shelves;
 pub mod slots;
 pub mod suggest;
+mod syntax;
 pub mod variables;
 pub mod verify;
 

@@ -10,6 +10,7 @@ use super::rules::Rule;
 use crate::edit::suggest::layout::Layout;
 use crate::edit::suggest::{CallPlan, Plans};
 use crate::escape::escape_path;
+use crate::gentoo::within::Within;
 use crate::report::model::{Applicability, By, Command, EditKind, Finding, Suggestion, Verdict};
 
 /// A place that ran with more scripts than this is not suggested about command by command.
@@ -157,7 +158,8 @@ fn call(judged: &Judged, scene: &Scene) -> Option<CallPlan> {
 pub fn exports_prepare(inherited: &[String], eclass_dirs: &[PathBuf]) -> bool {
     inherited.iter().any(|name| {
         let file = eclass_dirs.iter().map(|d| d.join(format!("{name}.eclass"))).find(|p| p.is_file());
-        let Some(data) = file.and_then(|f| std::fs::read(f).ok()) else { return true };
+        let data = file.and_then(|f| Within::root(f.parent()?).read_bytes(&f).ok()?);
+        let Some(data) = data else { return true };
         let text = String::from_utf8_lossy(&data).replace("\\\n", " ");
         text.split("EXPORT_FUNCTIONS")
             .skip(1)

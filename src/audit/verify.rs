@@ -10,12 +10,13 @@ use super::job::audit_text;
 use super::rules::Rule;
 use super::suggest::{Fix, FixKind, Fixes, Trial};
 use crate::gentoo::repository::EbuildFile;
+use crate::gentoo::text;
 use crate::phase::runner;
 use crate::report::model::{Applicability, EbuildReport, Finding, Status, Verdict};
 
 /// Tries all fixes, and says in the report's suggestions which are right. One that proved wrong is suggested no more.
 pub fn verify(context: &Context, ebuild: &EbuildFile, report: &mut EbuildReport, fixes: &mut Fixes) {
-    let Ok(bytes) = fs::read(&ebuild.path) else { return };
+    let Ok(Some(bytes)) = text::read_bytes(&ebuild.path) else { return };
     let mut trier = Trier { context, ebuild, bytes, number: 0 };
     if report.status == Status::Audited {
         removals(&mut trier, report, fixes);

@@ -32,7 +32,7 @@ use crate::report::model::{EbuildReport, Report};
 use crate::report::{json, printable};
 use crate::results::{Question, Results, RunKey};
 use crate::source::{DistfileStore, FetchOptions, Fetcher, Verified};
-use crate::tree::{self, Most};
+use crate::tree::Most;
 
 /// Audits and prints; the exit status of the contract.
 pub fn run(args: AuditArgs) -> Result<u8> {
@@ -49,6 +49,8 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let options = options(&args, &cwd)?;
     let program = std::env::current_exe().context("can't find this program's own file")?;
     let parent = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
+    // before there is anything that would be left behind
+    runner::interruptible()?;
     let mut run = RunDir::create(&parent, &program)
         .with_context(|| format!("can't make a work directory in {}", parent.display()))?;
     run.sandbox = Sandbox::choose(args.bounds.sandbox(), &run)?;
@@ -71,11 +73,6 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global().context("can't start threads")?;
     let slots = Slots::new(jobs);
     let context = Context { set, config, profile, mirrors, store, progress, run, options, slots };
-    let folders = [context.run.path(), context.run.scratch()];
-    runner::interruptible(move || {
-        // what the jobs still write goes with the next run
-        folders.iter().for_each(|dir| drop(tree::remove(dir)));
-    })?;
     let root = context.set.repository.location.clone();
     let below = |p: &Problem| crate::escape::escape_path(p.path.strip_prefix(&root).unwrap_or(&p.path));
     let problem = |p: &Problem| format!("{}: {}", below(p), p.message);
@@ -111,7 +108,8 @@ fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositoryS
         store.verified = Verified::kept_in(cache_dir(args, cwd).join("verified"));
     }
     store.ro_distdirs = config.ro_distdirs();
-    store.ro_distdirs.extend(RepoConfig::read(&set.repository.location)?.ro_distdirs);
+    store.of_repository = RepoConfig::read(&set.repository.location)?.ro_distdirs;
+    store.ro_distdirs.extend(store.of_repository.clone());
     Ok(store)
 }
 
@@ -192,8 +190,15 @@ fn audit_all(
         }
         (report, fixed)
     };
-    let (reports, fixed) =
-        pool::run(&work.ebuilds, &load::order(&work.ebuilds), &context.slots, threads, one).into_iter().unzip();
+    let (reports, fixed) = pool::run(
+        &work.ebuilds,
+        &load::order(&work.ebuilds, &context.set.repository.within),
+        &context.slots,
+        threads,
+        one,
+    )
+    .into_iter()
+    .unzip();
     bars.clear();
     let mut sink = lines.into_inner().unwrap_or_else(|e| e.into_inner());
     let report = Report::of(&context.set.repository, context.run.sandbox.tier(), reports, work.remarks);

@@ -10,6 +10,7 @@ use crate::audit::suggest::{FixKind, Fixes, Trial};
 use crate::audit::{audit_text, verify};
 use crate::escape::escape_path;
 use crate::gentoo::repository::EbuildFile;
+use crate::gentoo::text;
 use crate::phase::runner;
 use crate::report::model::{EbuildReport, Level};
 use crate::report::printable;
@@ -66,7 +67,8 @@ fn write(
     fixes: &Fixes,
     chosen: &[usize],
 ) -> Result<(Option<String>, usize), String> {
-    let old = fs::read(&ebuild.path).map_err(|e| format!("can't read it again: {e}"))?;
+    let old = text::read_bytes(&ebuild.path).map_err(|e| format!("can't read it again: {}", e.reason()))?;
+    let old = old.ok_or("it is there no more")?;
     if String::from_utf8_lossy(&old) != fixes.plans.layout.text {
         return Err("it was changed on the disk meanwhile, so it is left as it is".to_owned());
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::escape::escape_path;
 use crate::gentoo::manifest::{EntryKind, Manifest};
 use crate::gentoo::repository::EbuildFile;
+use crate::gentoo::within::Within;
 
 /// What an ebuild costs beside its distfiles, as the bytes of a distfile that cost the same.
 pub const EBUILD: u64 = 2 << 20;
@@ -28,13 +29,13 @@ impl Load {
 }
 
 /// The loads of ebuilds, by what the Manifests say. SRC_URI is not asked: it takes a run of the ebuild, which may fail on one machine.
-pub fn loads(ebuilds: &[EbuildFile]) -> Vec<Load> {
+pub fn loads(ebuilds: &[EbuildFile], within: &Within) -> Vec<Load> {
     let mut versions: BTreeMap<&Path, Vec<&str>> = BTreeMap::new();
     for ebuild in ebuilds {
         versions.entry(ebuild.dir()).or_default().push(ebuild.cpv.pv());
     }
     let manifests: BTreeMap<_, _> =
-        versions.keys().map(|dir| (*dir, Manifest::read(dir).unwrap_or_default())).collect();
+        versions.keys().map(|dir| (*dir, Manifest::read(dir, within).unwrap_or_default())).collect();
     let load = |ebuild: &EbuildFile| {
         let (own, all) = (ebuild.cpv.pv(), &versions[ebuild.dir()]);
         let dist = manifests[ebuild.dir()].entries().filter(|entry| entry.kind == EntryKind::Dist);
@@ -51,8 +52,8 @@ pub fn loads(ebuilds: &[EbuildFile]) -> Vec<Load> {
 
 /// The order in which ebuilds are begun: of those with the same distfiles one first, since the others can use what it unpacks; among both, the heaviest
 /// first, so that none is left over at the end.
-pub fn order(ebuilds: &[EbuildFile]) -> Vec<usize> {
-    let loads = loads(ebuilds);
+pub fn order(ebuilds: &[EbuildFile], within: &Within) -> Vec<usize> {
+    let loads = loads(ebuilds, within);
     let mut order: Vec<usize> = (0..loads.len()).collect();
     order.sort_by_key(|at| Reverse(loads[*at].whole()));
     let mut seen = BTreeSet::new();

@@ -12,7 +12,7 @@ use super::exit;
 use super::output::{self, Format, Sink};
 use crate::escape::unescape;
 use crate::gentoo::cpv::Cpv;
-use crate::gentoo::text;
+use crate::gentoo::within::Within;
 use crate::phase::sandbox::Tier;
 use crate::report::json;
 use crate::report::model::{EbuildReport, Report, Summary};
@@ -148,11 +148,12 @@ fn sources(report: &mut Report) {
     use std::os::unix::ffi::OsStringExt;
     let path = |text: &str| std::path::PathBuf::from(std::ffi::OsString::from_vec(unescape(text)));
     let location = path(&report.repository.location);
+    let within = Within::root(&location);
     for ebuild in &mut report.ebuilds {
         let below = path(&ebuild.path);
         let plain = below.components().all(|part| matches!(part, std::path::Component::Normal(_)))
             && below.extension().is_some_and(|suffix| suffix == "ebuild");
-        if plain && let Ok(Some(text)) = text::read(&location.join(below)) {
+        if plain && let Ok(Some(text)) = within.read(&location.join(below)) {
             ebuild.source = text;
         }
     }

@@ -8,10 +8,11 @@ use anyhow::{Result, bail};
 
 use super::load::{EBUILD, Load, loads};
 use crate::gentoo::repository::EbuildFile;
+use crate::gentoo::within::Within;
 use crate::report::model::ShardInfo;
 
 /// The ebuilds of the shard that `choice` (`K/N`, `auto`, `auto/N`) names.
-pub fn take(choice: &str, ebuilds: Vec<EbuildFile>) -> Result<(Vec<EbuildFile>, ShardInfo)> {
+pub fn take(choice: &str, ebuilds: Vec<EbuildFile>, within: &Within) -> Result<(Vec<EbuildFile>, ShardInfo)> {
     let (index, of) = parse(choice, &|name| std::env::var(name).ok())?;
     let mut sum = md5::Context::new();
     for ebuild in &ebuilds {
@@ -19,7 +20,7 @@ pub fn take(choice: &str, ebuilds: Vec<EbuildFile>) -> Result<(Vec<EbuildFile>, 
         sum.consume(b"\0");
     }
     let info = ShardInfo { index, of, work: format!("{:x}", sum.finalize()) };
-    let shares = share_out(&loads(&ebuilds), of);
+    let shares = share_out(&loads(&ebuilds, within), of);
     let ours = ebuilds.into_iter().zip(shares).filter(|(_, share)| *share == index - 1).map(|(ebuild, _)| ebuild);
     Ok((ours.collect(), info))
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::inventory::{Call, Inventory, unquoted};
+use crate::gentoo::within::Within;
 use crate::phase::stack::Frame;
 use crate::phase::trace::Bytes;
 use crate::report::model::{By, EditKind, Origin};
@@ -68,7 +69,8 @@ impl Sources {
         }
         let climbs = file.components().any(|c| c == std::path::Component::ParentDir);
         let dir = self.eclass_dirs.iter().find(|d| !climbs && file.starts_with(d))?;
-        let text = String::from_utf8_lossy(&std::fs::read(file).ok()?).into_owned();
+        // what calls itself a frame of an eclass may be a forged record, and the eclass a link
+        let text = Within::root(dir).read(file).ok()??;
         let origin = Path::new("eclass").join(file.strip_prefix(dir).ok()?).to_string_lossy().into_owned();
         let source = Rc::new(Source { origin, by: By::Eclass, inventory: Inventory::read(&text) });
         self.eclasses.insert(file.to_owned(), Rc::clone(&source));

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::text::{self, ReadError};
+use super::text::ReadError;
+use super::within::Within;
 
 /// The settings of a repository's `metadata/layout.conf`; a repository without one has the defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,8 +27,8 @@ pub struct Layout {
 
 impl Layout {
     /// Reads `metadata/layout.conf` of the repository at `location`.
-    pub fn read(location: &Path) -> Result<Layout, ReadError> {
-        let text = text::read(&location.join("metadata/layout.conf"))?;
+    pub fn read(location: &Path, within: &Within) -> Result<Layout, ReadError> {
+        let text = within.read(&location.join("metadata/layout.conf"))?;
         Ok(Layout::parse(&text.unwrap_or_default()))
     }
 

@@ -5,7 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use super::text::{self, ReadError};
+use super::text::ReadError;
+use super::within::Within;
 use crate::escape;
 
 /// Why a Manifest can't be used.
@@ -53,9 +54,9 @@ pub struct Manifest {
 
 impl Manifest {
     /// Reads the Manifest in a package's directory; one that is not there has no entries.
-    pub fn read(dir: &Path) -> Result<Manifest, ManifestError> {
+    pub fn read(dir: &Path, within: &Within) -> Result<Manifest, ManifestError> {
         let path = dir.join("Manifest");
-        match text::read_bytes(&path)? {
+        match within.read_bytes(&path)? {
             Some(bytes) => Manifest::parse(&bytes, &path),
             None => Ok(Manifest { path, ..Manifest::default() }),
         }
@@ -176,7 +177,7 @@ mod tests {
 
     #[test]
     fn nothing_there() {
-        let manifest = Manifest::read(Path::new("/nonexistent")).unwrap();
+        let manifest = Manifest::read(Path::new("/nonexistent"), &Within::anywhere()).unwrap();
         assert!(!manifest.present && manifest.entries().next().is_none());
     }
 

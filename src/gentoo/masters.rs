@@ -6,6 +6,7 @@ use super::config::PortageConfig;
 use super::names;
 use super::repository::{Listing, Repository, RepositoryError};
 use super::text::ReadError;
+use super::within::Within;
 
 /// Why the repositories that were named can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +52,7 @@ impl RepositorySet {
             if !names::is_repository(name) {
                 return Err(MastersError::Name { name: name.clone(), path: path.clone() });
             }
-            open_override(name, path)?;
+            open_override(name, path, &repository)?;
         }
         let finder = Finder { repository: &repository, overrides, config };
         let section = config.repositories().section(&repository.name);
@@ -145,14 +146,29 @@ impl RepositorySet {
         ours.or_else(|| self.known.iter().find(|(known, _)| known == name).map(|(_, path)| path.as_path()))
     }
 
+    /// Where links at `path` may lead: what holds for the repository that it stands in.
+    pub fn within_of(&self, path: &Path) -> Within {
+        let around = self.all().chain(&self.eclass_overrides).filter(|r| path.starts_with(&r.location));
+        let nearest = around.max_by_key(|r| r.location.components().count());
+        nearest.map_or_else(Within::anywhere, |repository| repository.within.clone())
+    }
+
+    /// Whether a path without links lies in one of the repositories that are known.
+    pub fn holds(&self, real: &Path) -> bool {
+        let known = self.known.iter().map(|(_, path)| path.as_path());
+        let all = self.all().map(|repository| repository.location.as_path()).chain(known);
+        all.filter_map(|location| location.canonicalize().ok()).any(|location| real.starts_with(location))
+    }
+
     /// [`Repository::categories`] of the repository with its masters.
     pub fn categories(&self) -> Result<Listing<String>, ReadError> {
         self.repository.categories(&self.masters, self.missing.is_empty())
     }
 }
 
-fn open_override(name: &str, path: &Path) -> Result<Repository, MastersError> {
-    Repository::open_as(path, Some(name)).map_err(|source| MastersError::Override {
+fn open_override(name: &str, path: &Path, audited: &Repository) -> Result<Repository, MastersError> {
+    // a name for the audited repository, or a part of it, makes it no better
+    Repository::open_within(path, Some(name), audited.within.of(path)).map_err(|source| MastersError::Override {
         name: name.to_owned(),
         path: path.to_owned(),
         source,
@@ -171,12 +187,14 @@ impl Finder<'_> {
             return Ok(Some(self.repository.clone()));
         }
         if let Some((name, path)) = self.overrides.iter().rev().find(|(given, _)| given == name) {
-            return open_override(name, path).map(Some);
+            return open_override(name, path, self.repository).map(Some);
         }
         // a section that points to no repository is passed over, as by Portage
         let section = self.config.repositories().section(name);
         let configured = section.and_then(|section| section.location.as_ref());
-        if let Some(found) = configured.and_then(|path| Repository::open_as(path, Some(name)).ok()) {
+        if let Some(found) =
+            configured.and_then(|path| Repository::open_within(path, Some(name), self.repository.within.of(path)).ok())
+        {
             return Ok(Some(found));
         }
         Ok(self.beside(name))
@@ -190,7 +208,8 @@ impl Finder<'_> {
         let given = self.repository.location.clone();
         let real = given.canonicalize().ok();
         std::iter::once(given).chain(real).find_map(|location| {
-            let found = Repository::open(&location.parent()?.join(name)).ok()?;
+            let path = location.parent()?.join(name);
+            let found = Repository::open_within(&path, None, self.repository.within.of(&path)).ok()?;
             (found.name == name).then_some(found)
         })
     }

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use super::masters::RepositorySet;
 use super::metadata::{self, Metadata};
 use super::repository::EbuildFile;
-use super::text;
+use super::within::Within;
 
 /// Why an entry does not serve.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,9 +58,9 @@ impl<S: Borrow<RepositorySet>> Md5Cache<S> {
 
     /// [`Md5Cache::load`], or why the entry does not serve.
     pub fn look(&self, ebuild: &EbuildFile) -> Result<Metadata, CacheMiss> {
-        let text = text::read(&self.path(ebuild)).ok().flatten().ok_or(CacheMiss::Absent)?;
+        let text = self.set().repository.within.read(&self.path(ebuild)).ok().flatten().ok_or(CacheMiss::Absent)?;
         let map = parse(&text)?;
-        let ours = digest(&ebuild.path).ok_or(CacheMiss::NoEbuild)?;
+        let ours = digest(&ebuild.path, &self.set().repository.within).ok_or(CacheMiss::NoEbuild)?;
         if !map.get("_md5_").is_some_and(|theirs| theirs.eq_ignore_ascii_case(&ours)) {
             return Err(CacheMiss::Ebuild);
         }
@@ -77,14 +77,14 @@ impl<S: Borrow<RepositorySet>> Md5Cache<S> {
         if let Some(known) = digests.get(name) {
             return known.clone();
         }
-        let found = self.set().find_eclass(name).and_then(|(_, path)| digest(&path));
+        let found = self.set().find_eclass(name).and_then(|(_, path)| digest(&path, &self.set().within_of(&path)));
         digests.insert(name.to_owned(), found.clone());
         found
     }
 }
 
-fn digest(path: &Path) -> Option<String> {
-    Some(format!("{:x}", md5::compute(text::read_bytes(path).ok()??)))
+fn digest(path: &Path, within: &Within) -> Option<String> {
+    Some(format!("{:x}", md5::compute(within.read_bytes(path).ok()??)))
 }
 
 fn parse(text: &str) -> Result<BTreeMap<String, String>, CacheMiss> {

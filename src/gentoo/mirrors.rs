@@ -11,7 +11,7 @@ use super::config::PortageConfig;
 use super::masters::RepositorySet;
 use super::restrict::Restrict;
 use super::src_uri::{Fetchable, Lift};
-use super::text::{self, ReadError};
+use super::text::ReadError;
 
 /// A place to get a file from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Mirrors {
     pub fn load(set: &RepositorySet, config: &PortageConfig) -> Result<Mirrors, ReadError> {
         let mut third_party: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for repository in set.all() {
-            for line in text::lines(&repository.location.join("profiles/thirdpartymirrors"))? {
+            for line in repository.within.lines(&repository.location.join("profiles/thirdpartymirrors"))? {
                 let mut words = line.text.split_whitespace();
                 let Some(name) = words.next() else { continue };
                 let uris = third_party.entry(name.to_owned()).or_default();

@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use super::text::{self, ReadError};
+use super::text::ReadError;
+use super::within::Within;
 
 /// Why the file can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +37,7 @@ impl RepoConfig {
     /// The file comes with the repository, from whoever wrote that: it can name nothing outside.
     pub fn read(location: &Path) -> Result<RepoConfig, RepoConfigError> {
         let path = location.join("metadata/ebaudit.toml");
-        match text::read(&path)? {
+        match Within::root(location).read(&path)? {
             Some(text) => parse(&text, &path, location),
             None => Ok(RepoConfig::default()),
         }

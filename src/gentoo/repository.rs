@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use super::cpv::Cpv;
 use super::layout::Layout;
 use super::names;
-use super::text::{self, ReadError};
+use super::text::ReadError;
+use super::within::Within;
 use crate::escape;
 
 /// Why a directory is no repository that can be used.
@@ -82,6 +83,8 @@ pub struct Repository {
     pub layout: Layout,
     /// What `profiles/eapi` says; `0` without one (PMS 4.4).
     pub eapi: String,
+    /// Where its links may lead.
+    pub within: Within,
 }
 
 impl Repository {
@@ -93,14 +96,27 @@ impl Repository {
 
     /// [`Repository::open`] under another name than its own, for `--repository NAME=PATH`.
     pub fn open_as(location: &Path, name: Option<&str>) -> Result<Repository, RepositoryError> {
+        Repository::open_within(location, name, Within::anywhere())
+    }
+
+    /// [`Repository::open`] of one that strangers may have written: its links must not lead out of it.
+    pub fn open_untrusted(location: &Path) -> Result<Repository, RepositoryError> {
+        Repository::open_within(location, None, Within::root(location))
+    }
+
+    pub(super) fn open_within(
+        location: &Path,
+        name: Option<&str>,
+        within: Within,
+    ) -> Result<Repository, RepositoryError> {
         let location = std::path::absolute(location).unwrap_or_else(|_| location.to_owned());
         if !location.is_dir() {
             return Err(RepositoryError::NoDirectory(location));
         }
-        let layout = Layout::read(&location)?;
+        let layout = Layout::read(&location, &within)?;
         let own = match &layout.repo_name {
             Some(name) => Some(name.clone()),
-            None => text::first_line(&location.join("profiles/repo_name"))?.filter(|name| !name.is_empty()),
+            None => within.first_line(&location.join("profiles/repo_name"))?.filter(|name| !name.is_empty()),
         };
         let name = match name.map(str::to_owned).or(own) {
             Some(name) => name,
@@ -109,18 +125,19 @@ impl Repository {
         if !names::is_repository(&name) {
             return Err(RepositoryError::BadName { path: location, name });
         }
-        let eapi = text::first_line(&location.join("profiles/eapi"))?
+        let eapi = within
+            .first_line(&location.join("profiles/eapi"))?
             .or_else(|| layout.profile_eapi.clone())
             .unwrap_or_else(|| "0".to_owned());
-        Ok(Repository { name, location, layout, eapi })
+        Ok(Repository { name, location, layout, eapi, within })
     }
 
     /// Opens the repository that `dir` lies in: the nearest directory upwards that has
-    /// `profiles/repo_name` or a layout.conf, as pkgcheck finds it.
+    /// `profiles/repo_name` or a layout.conf, as pkgcheck finds it, as one that strangers may have written.
     pub fn around(dir: &Path) -> Result<Repository, RepositoryError> {
         let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
         match dir.ancestors().find(|at| is_repository(at)) {
-            Some(at) => Repository::open(at),
+            Some(at) => Repository::open_untrusted(at),
             None => Err(RepositoryError::NoneAround(dir)),
         }
     }
@@ -131,12 +148,12 @@ impl Repository {
     pub fn categories(&self, masters: &[Repository], all_masters_known: bool) -> Result<Listing<String>, ReadError> {
         let mut listed = BTreeSet::new();
         for repository in masters.iter().chain([self]) {
-            for line in text::lines(&repository.location.join("profiles/categories"))? {
+            for line in repository.within.lines(&repository.location.join("profiles/categories"))? {
                 listed.insert(line.text);
             }
         }
         let mut out = Listing::default();
-        for name in text::sorted_names(&self.location)? {
+        for name in self.within.sorted_names(&self.location)? {
             let path = self.location.join(&name);
             let Some(name) = name.to_str().filter(|name| names::is_category(name)) else {
                 continue;
@@ -161,7 +178,7 @@ impl Repository {
     pub fn packages(&self, category: &str) -> Result<Listing<String>, ReadError> {
         let mut out = Listing::default();
         let dir = self.location.join(category);
-        for name in text::sorted_names(&dir)? {
+        for name in self.within.sorted_names(&dir)? {
             let path = dir.join(&name);
             if is_hidden(&name) || !path.is_dir() {
                 continue;
@@ -182,9 +199,10 @@ impl Repository {
     pub fn ebuilds(&self, category: &str, package: &str) -> Result<Listing<EbuildFile>, ReadError> {
         let mut out = Listing::default();
         let dir = self.location.join(category).join(package);
-        for name in text::sorted_names(&dir)? {
+        for name in self.within.sorted_names(&dir)? {
             let path = dir.join(&name);
-            if is_hidden(&name) || !is_ebuild_name(&name) || !path.is_file() {
+            // what is no file (a FIFO, a device, a link to nothing) is found wanting later, and not passed over
+            if is_hidden(&name) || !is_ebuild_name(&name) || path.is_dir() {
                 continue;
             }
             match Cpv::from_ebuild(category, package, &name) {

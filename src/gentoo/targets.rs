@@ -159,7 +159,7 @@ impl Targets {
 }
 
 fn open(path: &Path, cwd: &Path) -> Result<Repository, TargetError> {
-    Repository::open(&cwd.join(path))
+    Repository::open_untrusted(&cwd.join(path))
         .map_err(|source| TargetError::Repository { word: escape_os(path.as_os_str()), source })
 }
 
@@ -266,7 +266,7 @@ impl Found<'_> {
                 if full.is_dir() {
                     return Err(no_place());
                 }
-                if !file.ends_with(".ebuild") || !full.is_file() {
+                if !file.ends_with(".ebuild") {
                     return Err(TargetError::NoEbuild(word.to_owned()));
                 }
                 let cpv = Cpv::from_ebuild(category, package, OsStr::new(file))

@@ -5,6 +5,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use super::within::Within;
+
 /// A file that is there and can't be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: can't be read: {source}", path.display())]
@@ -41,8 +43,12 @@ const MAX_SIZE: u64 = 64 << 20;
 /// (a pipe, a device) is an error, and so are the files of /proc and one of more than 64 MiB. /dev/null, with which a
 /// file is switched off, is empty.
 pub fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
+    read_bytes_in(path, &Within::anywhere())
+}
+
+pub(super) fn read_bytes_in(path: &Path, within: &Within) -> Result<Option<Vec<u8>>, ReadError> {
     let wrap = |source| ReadError { path: path.to_owned(), source };
-    match bounded(path) {
+    match within.check(path).and_then(|()| bounded(path)) {
         Ok(bytes) => Ok(bytes),
         Err(error) if is_absent(&error) => Ok(None),
         Err(error) => Err(wrap(error)),
@@ -96,19 +102,31 @@ fn is_absent(error: &io::Error) -> bool {
 
 /// [`read_bytes`] as text; what is no UTF-8 becomes U+FFFD, as Portage reads these files.
 pub fn read(path: &Path) -> Result<Option<String>, ReadError> {
-    Ok(read_bytes(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    read_in(path, &Within::anywhere())
+}
+
+pub(super) fn read_in(path: &Path, within: &Within) -> Result<Option<String>, ReadError> {
+    Ok(read_bytes_in(path, within)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// The first line of a file without blanks around it, `None` where there is no file.
 pub fn first_line(path: &Path) -> Result<Option<String>, ReadError> {
-    Ok(read(path)?.map(|text| text.lines().next().unwrap_or("").trim().to_owned()))
+    Ok(read(path)?.map(|text| first_of(&text)))
+}
+
+pub(super) fn first_of(text: &str) -> String {
+    text.lines().next().unwrap_or("").trim().to_owned()
 }
 
 /// The lines of a file, or of all files below a directory in the order of their names, without
 /// remarks (`#` to the end of the line at its start or after a blank) and empty lines, as Portage's grabfile.
 pub fn lines(path: &Path) -> Result<Vec<Line>, ReadError> {
+    lines_in(path, &Within::anywhere())
+}
+
+pub(super) fn lines_in(path: &Path, within: &Within) -> Result<Vec<Line>, ReadError> {
     let mut first = None;
-    let lines = lines_sound(path, &mut |error| {
+    let lines = gather(path, within, &mut |error| {
         first.get_or_insert(error);
     });
     first.map_or(Ok(lines), Err)
@@ -116,9 +134,13 @@ pub fn lines(path: &Path) -> Result<Vec<Line>, ReadError> {
 
 /// [`lines`] of the files that can be read; the errors are handed to `complain`.
 pub fn lines_sound(path: &Path, complain: &mut dyn FnMut(ReadError)) -> Vec<Line> {
+    gather(path, &Within::anywhere(), complain)
+}
+
+fn gather(path: &Path, within: &Within, complain: &mut dyn FnMut(ReadError)) -> Vec<Line> {
     let mut out = Vec::new();
-    for file in files(path).map_err(&mut *complain).unwrap_or_default() {
-        let text = read(&file).unwrap_or_else(|error| {
+    for file in files_in(path, within).map_err(&mut *complain).unwrap_or_default() {
+        let text = read_in(&file, within).unwrap_or_else(|error| {
             complain(error);
             None
         });
@@ -144,6 +166,10 @@ const VERSION_CONTROL: [&str; 3] = ["CVS", "RCS", "SCCS"];
 
 /// A file itself, or what is no directory below a directory, sorted, without hidden ones, backups (`~`) and version control.
 pub fn files(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
+    files_in(path, &Within::anywhere())
+}
+
+pub(super) fn files_in(path: &Path, within: &Within) -> Result<Vec<PathBuf>, ReadError> {
     let mut out = Vec::new();
     let mut stack = vec![(path.to_owned(), 0)];
     while let Some((at, depth)) = stack.pop() {
@@ -153,7 +179,7 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
         }
         match fs::metadata(&at) {
             Ok(meta) if meta.is_dir() => {
-                for name in sorted_names(&at)?.into_iter().rev() {
+                for name in sorted_names_in(&at, within)?.into_iter().rev() {
                     let shown = name.to_string_lossy();
                     if shown.starts_with('.') || shown.ends_with('~') {
                         continue;
@@ -174,8 +200,12 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
 
 /// The names in a directory, sorted by their bytes; none where there is no directory.
 pub fn sorted_names(dir: &Path) -> Result<Vec<std::ffi::OsString>, ReadError> {
+    sorted_names_in(dir, &Within::anywhere())
+}
+
+pub(super) fn sorted_names_in(dir: &Path, within: &Within) -> Result<Vec<std::ffi::OsString>, ReadError> {
     let wrap = |source| ReadError { path: dir.to_owned(), source };
-    let entries = match fs::read_dir(dir) {
+    let entries = match within.check(dir).and_then(|()| fs::read_dir(dir)) {
         Ok(entries) => entries,
         Err(error) if is_absent(&error) => return Ok(Vec::new()),
         Err(error) => return Err(wrap(error)),

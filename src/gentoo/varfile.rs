@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::text::{self, ReadError};
+use super::within::Within;
 
 /// Why a file of variables can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -47,13 +48,27 @@ pub type Variables = BTreeMap<String, String>;
 /// `known` are the values that `${NAME}` stands for; it learns what the file sets. With `sourcing`
 /// (make.conf) `source FILE` is followed. `None` where there is no such file.
 pub fn read(path: &Path, known: &mut Variables, sourcing: bool) -> Result<Option<Variables>, VarFileError> {
-    let files = text::files(path)?;
+    read_all(path, known, sourcing, &Within::anywhere())
+}
+
+/// [`read`] of a profile's file, which sources nothing and may be a stranger's.
+pub fn read_within(path: &Path, known: &mut Variables, within: &Within) -> Result<Option<Variables>, VarFileError> {
+    read_all(path, known, false, within)
+}
+
+fn read_all(
+    path: &Path,
+    known: &mut Variables,
+    sourcing: bool,
+    within: &Within,
+) -> Result<Option<Variables>, VarFileError> {
+    let files = within.files(path)?;
     if files.is_empty() {
         return Ok(None);
     }
     let mut set = Variables::new();
     for file in files {
-        if let Some(text) = text::read(&file)? {
+        if let Some(text) = within.read(&file)? {
             parse_into(&text, &file, known, sourcing, 0, &mut set)?;
         }
     }

@@ -4,6 +4,7 @@
 //! tool, found first on the phase's PATH; what it writes is read back by [`trace`].
 
 mod checkpoint;
+pub mod interrupt;
 pub mod job;
 pub mod names;
 pub mod notes;

@@ -6,13 +6,13 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::checkpoint::Checkpoint;
+pub use super::interrupt::{interrupted, interruptible};
 use super::job::{JobDir, RunDir, find_program};
 use super::notes::{self, Death, Note};
 use super::output::Pump;
@@ -20,6 +20,7 @@ use super::portage::Portage;
 use super::prelude;
 use super::sandbox::{self, Message, Overrun, Spec, Word};
 use super::tracer::env;
+use crate::gentoo::shown::Shown;
 use crate::tree::untrusted;
 
 /// Where the prelude stops and waits.
@@ -49,8 +50,8 @@ pub struct Task<'a> {
     pub ebuild: &'a Path,
     /// Folders with `.eclass` files, the first one wins.
     pub eclass_dirs: &'a [PathBuf],
-    /// Repositories that the phase may read.
-    pub repositories: &'a [PathBuf],
+    /// What the phase may read of repositories.
+    pub shown: &'a Shown,
     /// PMS's variables (P, PN, …) and the profile's.
     pub variables: &'a BTreeMap<String, OsString>,
     /// By which src_unpack and src_prepare are run; bash with the prelude otherwise.
@@ -173,34 +174,14 @@ pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcom
     Ok(Outcome { end, death, notes: notes::notes(&ctl), phase, tail })
 }
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// From now on Ctrl-C and SIGTERM end the running phases instead of this process. The second one ends it at once, after
-/// `clean`.
-pub fn interruptible(clean: impl Fn() + Send + 'static) -> io::Result<()> {
-    ctrlc::set_handler(move || {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            clean();
-            std::process::exit(130);
-        }
-    })
-    .map_err(io::Error::other)
-}
-
-/// Whether Ctrl-C or SIGTERM came.
-pub fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::SeqCst)
-}
-
 /// The walls around this task.
 fn spec(task: &Task) -> io::Result<Spec> {
     let bash = find_program("bash").ok_or_else(|| io::Error::other("bash is not on PATH"))?;
     let main = task.run.prelude().join(prelude::MAIN);
     let words = ["--norc".into(), "--noprofile".into(), main.into_os_string()];
-    let mut files: Vec<PathBuf> = task.eclass_dirs.to_vec();
-    files.push(task.job.distdir());
+    let mut files = vec![task.job.distdir()];
     // a trial's text lies in a folder of its own
-    files.extend(task.ebuild.parent().map(Path::to_owned));
+    files.extend(task.ebuild.parent().filter(|dir| dir.starts_with(task.run.path())).map(Path::to_owned));
     if let Some(portage) = task.portage {
         files.push(task.job.config());
         files.extend(portage.read.iter().cloned());
@@ -211,7 +192,7 @@ fn spec(task: &Task) -> io::Result<Spec> {
         limits: task.bounds.limits,
         cwd: Word(task.job.workdir().into()),
         command: [bash.into_os_string()].into_iter().chain(words).map(Word).collect(),
-        ..task.run.sandbox.spec(task.run, task.repositories, files)
+        ..task.run.sandbox.spec(task.run, task.shown, files)
     })
 }
 

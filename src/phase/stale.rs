@@ -6,11 +6,13 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 use tempfile::TempDir;
 
+use super::interrupt::interrupted;
 use crate::tree;
 
 /// How the folders' names begin.
@@ -29,11 +31,28 @@ pub fn make(parent: &Path) -> io::Result<(TempDir, File)> {
         let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
         tries += 1;
         match hold(dir.path()) {
-            Ok(lock) => return Ok((dir, lock)),
+            Ok(lock) => {
+                OWN.lock().unwrap_or_else(|e| e.into_inner()).push(dir.path().to_owned());
+                return Ok((dir, lock));
+            }
             // another run swept it away before it was marked
             Err(_) if tries < TRIES && !dir.path().join(LOCK).exists() => {}
             Err(error) => return Err(error),
         }
+    }
+}
+
+/// The folders that this process made.
+static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes them all, for a process that ends at once. The lock goes last: until then no other run takes the folder for
+/// one that was left.
+pub fn remove_own() {
+    for dir in OWN.lock().unwrap_or_else(|e| e.into_inner()).drain(..) {
+        for item in fs::read_dir(&dir).into_iter().flatten().flatten().filter(|item| item.file_name() != LOCK) {
+            let _ = fs::remove_file(item.path()).or_else(|_| tree::remove(&item.path()));
+        }
+        let _ = tree::remove(&dir);
     }
 }
 
@@ -51,6 +70,10 @@ fn hold(dir: &Path) -> io::Result<File> {
 pub fn sweep(parent: &Path) {
     let own = rustix::process::geteuid().as_raw();
     for item in fs::read_dir(parent).into_iter().flatten().flatten() {
+        // what a killed run left may be large
+        if interrupted() {
+            return;
+        }
         let named = item.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
         let ours = || fs::symlink_metadata(item.path()).is_ok_and(|m| m.is_dir() && m.uid() == own);
         if !named || !ours() {

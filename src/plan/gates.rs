@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use crate::gentoo::manifest::Manifest;
 use crate::gentoo::src_uri;
 use crate::gentoo::system::{Candidate, System};
+use crate::gentoo::within::Within;
 
 use super::answer::{Action, Answer, Remark, cpv_of};
 
@@ -34,7 +35,7 @@ fn one(system: &System, candidate: &Candidate) -> Vec<String> {
     let mut out = Vec::new();
     let enabled = |flag: &str| candidate.use_state.enabled.contains(flag);
     match src_uri::fetchables(&candidate.metadata.src_uri, &candidate.metadata.eapi, &enabled) {
-        Ok(files) if !files.is_empty() => match Manifest::read(candidate.ebuild.dir()) {
+        Ok(files) if !files.is_empty() => match Manifest::read(candidate.ebuild.dir(), &Within::anywhere()) {
             Ok(manifest) => {
                 let lacking: Vec<&str> = files
                     .iter()

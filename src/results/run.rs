@@ -82,7 +82,7 @@ impl RunKey {
             add(identity(tool).as_bytes());
         }
         let settings = context.set.repository.location.join("metadata/ebaudit.toml");
-        add(&crate::gentoo::text::read_bytes(&settings).ok().flatten().unwrap_or_default());
+        add(&context.set.repository.within.read_bytes(&settings).ok().flatten().unwrap_or_default());
         RunKey(format!("{:x}", sum.finalize()))
     }
 

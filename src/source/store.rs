@@ -9,6 +9,7 @@ use super::distfile::Distfile;
 use super::fetch::{Fetcher, Progress};
 use super::verified::Verified;
 use super::verify::VerifyError;
+use crate::gentoo::within::Within;
 
 /// Why a distfile is not to be had. The texts are one line and name the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub struct DistfileStore {
     pub distdir: PathBuf,
     /// PORTAGE_RO_DISTDIRS: read only.
     pub ro_distdirs: Vec<PathBuf>,
+    /// Those of them that the audited repository brings along: links must not lead out of these.
+    pub of_repository: Vec<PathBuf>,
     /// Takes what is fetched where DISTDIR is not there or cannot be written to; made when needed.
     pub fallback_dir: PathBuf,
     /// Takes files that the Manifest has no DIST line for.
@@ -64,6 +67,7 @@ impl DistfileStore {
         DistfileStore {
             distdir,
             ro_distdirs: Vec::new(),
+            of_repository: Vec::new(),
             fallback_dir,
             allow_unverified: false,
             fetcher,
@@ -155,6 +159,9 @@ impl DistfileStore {
         let mut found = Found::Nowhere;
         for dir in self.dirs() {
             let path = dir.join(&file.name);
+            if self.of_repository.contains(dir) && !Within::root(dir).holds(&path) {
+                continue;
+            }
             match std::fs::metadata(&path) {
                 Ok(meta) if meta.is_file() => {}
                 Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {

@@ -27,6 +27,19 @@ pub struct Input {
     /// Links in FILESDIR: name and target.
     #[serde(default)]
     pub files_links: Vec<(String, String)>,
+    /// Links in the repository: path and target. What is there already moves to an absolute target, and is lost to a
+    /// relative one.
+    #[serde(default)]
+    pub links: Vec<(String, String)>,
+    /// Texts in the repository: path and contents.
+    #[serde(default)]
+    pub put: Vec<(String, String)>,
+    /// FIFOs in the repository, in the place of what is there.
+    #[serde(default)]
+    pub fifos: Vec<String>,
+    /// The run is refused as a whole, and this stands in the message.
+    #[serde(default)]
+    pub refused: Option<String>,
     /// What the archive has beside `evil-1/a.txt`.
     #[serde(default)]
     pub member: Vec<Member>,

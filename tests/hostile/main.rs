@@ -41,6 +41,7 @@ fn hostile_inputs_are_contained() {
     inputs.retain(|i| i.name.contains(&needle));
     assert!(!inputs.is_empty(), "no input is named {needle:?}");
     let tiers: Vec<&str> = TIERS.into_iter().filter(|tier| is_allowed(tier)).collect();
+    assert!(!tiers.is_empty(), "no tier of the sandbox is to be had, so nothing was tried");
     let next = AtomicUsize::new(0);
     let wrong = Mutex::new(BTreeMap::new());
     std::thread::scope(|scope| {
@@ -69,7 +70,7 @@ fn is_allowed(tier: &str) -> bool {
     let done = run(&place, ebaudit(&place).arg("audit").arg(place.repo()).args(["--offline", "--sandbox", tier]));
     let allowed = !done.stderr.contains("no sandbox can be made");
     if !allowed {
-        println!("left out: {}", done.stderr.trim());
+        support::tiers::left_out(tier, done.stderr.trim());
     }
     allowed
 }
@@ -115,7 +116,6 @@ fn one(input: &Input, tier: &str) -> Result<Said, String> {
 fn lay(input: &Input, place: &Place, outside: &Outside) {
     let fill = |text: &str| outside.fill(text, place);
     found(&place.repo(), "hostile", "", &["app-misc"]);
-    put(&place.repo().join(".git/config"), format!("[http]\n\textraheader = {}\n", outside::SECRET));
     let dir = place.repo().join("app-misc/evil");
     let text = format!(
         "EAPI=8\n\nDESCRIPTION=\"Hostile\"\nHOMEPAGE=\"https://example.org/\"\n\
@@ -129,9 +129,34 @@ fn lay(input: &Input, place: &Place, outside: &Outside) {
     for (name, to) in &input.files_links {
         std::os::unix::fs::symlink(fill(to), dir.join("files").join(name)).unwrap();
     }
+    // of the checkout, of a submodule, and of one that is a package; bash would tell the line by its parenthesis
+    for at in [".git", "sub/.git", "app-misc/evil/.git", "app-misc/evil/files/sub/.git", "eclass/.git"] {
+        let text = format!("[http]\n\textraheader = ({})\n", outside::SECRET);
+        put(&place.repo().join(at).join("config"), text);
+    }
     let tarball = input.distfile(&fill);
     put(&place.dist().join("evil-1.tar.gz"), &tarball);
     put(&dir.join("Manifest"), dist_line("evil-1.tar.gz", &tarball));
+    for (at, text) in &input.put {
+        put(&place.repo().join(at), fill(text));
+    }
+    for at in &input.fifos {
+        let at = place.repo().join(at);
+        let _ = std::fs::remove_file(&at);
+        rustix::fs::mknodat(rustix::fs::CWD, &at, rustix::fs::FileType::Fifo, 0o644.into(), 0).unwrap();
+    }
+    for (at, to) in &input.links {
+        let (at, to) = (place.repo().join(at), fill(to));
+        std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+        if to.starts_with('/') && !std::path::Path::new(&to).exists() {
+            let _ = std::fs::rename(&at, &to);
+        } else if at.is_dir() {
+            std::fs::remove_dir_all(&at).unwrap();
+        } else {
+            let _ = std::fs::remove_file(&at);
+        }
+        std::os::unix::fs::symlink(to, at).unwrap();
+    }
 }
 
 fn judge(input: &Input, place: &Place, outside: &Outside, before: &str, done: &Done) -> Result<Said, String> {
@@ -158,7 +183,11 @@ fn judge(input: &Input, place: &Place, outside: &Outside, before: &str, done: &D
     if !tmp.is_empty() {
         return Err(format!("work folders are left: {tmp:?}"));
     }
-    let text = std::fs::read_to_string(place.path().join("report/report.json")).map_err(|e| e.to_string())?;
+    let text = match &input.refused {
+        Some(why) if done.code != Some(2) || !done.stderr.contains(why) => return Err(done.how()),
+        Some(_) => String::new(),
+        None => std::fs::read_to_string(place.path().join("report/report.json")).map_err(|e| e.to_string())?,
+    };
     for (what, text) in [("report", &text), ("standard output", &done.stdout), ("standard error", &done.stderr)] {
         if text.contains(outside::SECRET) {
             return Err(format!("the {what} tells the secret"));
@@ -166,6 +195,9 @@ fn judge(input: &Input, place: &Place, outside: &Outside, before: &str, done: &D
         if text.contains(['\x1b', '\x07', '\u{9b}']) {
             return Err(format!("the {what} has control characters"));
         }
+    }
+    if input.refused.is_some() {
+        return Ok(Said { status: "refused".to_owned(), rules: Vec::new(), verdicts: Vec::new() });
     }
     let report: serde_json::Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text} {}", done.stderr))?;
     let ebuild = &report["ebuilds"][0];

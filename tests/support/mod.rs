@@ -6,3 +6,5 @@
 pub mod overlay;
 pub mod processes;
 pub mod run;
+#[allow(dead_code)] // not every test needs a tier
+pub mod tiers;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use super::super::config::PortageConfig;
 use super::super::masters::RepositorySet;
 use super::super::repository::Repository;
-use super::super::text::{self, Line, ReadError};
+use super::super::text::{Line, ReadError};
 use super::super::varfile::{self, VarFileError};
+use super::super::within::Within;
 use super::node::Node;
 
 /// Why a profile can't be used.
@@ -24,6 +25,14 @@ pub enum ProfileError {
         path.display()
     )]
     NoRepository { path: PathBuf, line: usize, parent: String },
+    #[error("{}: leads by a link out of its repository, where nothing is read; put a copy in its place", .0.display())]
+    LeadsOut(PathBuf),
+    #[error(
+        "{}:{line}: `{parent}` leads out of its repository into none that is known; say where that one is with \
+         --repository NAME=PATH",
+        path.display()
+    )]
+    ParentOutside { path: PathBuf, line: usize, parent: String },
     #[error("{}: is a parent of itself", .0.display())]
     Loop(PathBuf),
     #[error("{}: the profile is made of more than {MAX_NODES} directories", .0.display())]
@@ -126,7 +135,8 @@ impl Profile {
             }),
             ProfileSource::Given(path) | ProfileSource::Machine(path) | ProfileSource::Repository(path) => {
                 for (dir, eapi) in directories(path, set)? {
-                    profile.nodes.push(Node::read(&dir, &eapi, &mut known)?);
+                    let within = set.repository.within.of(&dir);
+                    profile.nodes.push(Node::read(&dir, &eapi, &mut known, &within)?);
                 }
             }
         }
@@ -134,13 +144,13 @@ impl Profile {
             let local = root.join("etc/portage/profile");
             if local.is_dir() {
                 // files of the user may use all that any EAPI has
-                profile.nodes.push(Node::read(&local, "user", &mut known)?);
+                profile.nodes.push(Node::read(&local, "user", &mut known, &Within::anywhere())?);
             }
         }
         for repository in set.all() {
             let dir = repository.location.join("profiles");
             let mut known = config.globals().clone();
-            profile.repositories.push(Node::read(&dir, &repository.eapi, &mut known)?);
+            profile.repositories.push(Node::read(&dir, &repository.eapi, &mut known, &repository.within)?);
         }
         Ok(profile)
     }
@@ -161,14 +171,17 @@ fn directories(path: &Path, set: &RepositorySet) -> Result<Vec<(PathBuf, String)
     }
     let open = |dir: PathBuf| -> Result<Open, ProfileError> {
         let file = dir.join("parent");
-        let parents = text::lines(&file)?;
+        let parents = set.repository.within.of(&dir).lines(&file)?;
         if parents.is_empty() && file.exists() {
             return Err(ProfileError::EmptyParent(file));
         }
-        Ok(Open { home: home(&dir), dir, parents: parents.into_iter() })
+        Ok(Open { home: home(&dir, set), dir, parents: parents.into_iter() })
     };
     let first = path.canonicalize().ok().filter(|dir| dir.is_dir());
     let first = first.ok_or_else(|| ProfileError::NoDirectory(path.to_owned()))?;
+    if path.starts_with(&set.repository.location) && !set.repository.within.holds(&first) {
+        return Err(ProfileError::LeadsOut(path.to_owned()));
+    }
     let mut stack = vec![open(first)?];
     let mut out = Vec::new();
     let mut opened = 1;
@@ -207,17 +220,27 @@ fn parent_of(dir: &Path, home: Option<&Repository>, line: &Line, set: &Repositor
         }
     };
     let found = path.canonicalize().ok().filter(|path| path.is_dir());
-    found.ok_or_else(|| ProfileError::NoParent {
+    let found = found.ok_or_else(|| ProfileError::NoParent {
         path: line.path.clone(),
         line: line.number,
         parent: line.text.clone(),
-    })
+    })?;
+    // a profile of strangers chooses among what the user knows
+    if set.repository.within.is_bounded_at(dir) && !set.holds(&found) {
+        return Err(ProfileError::ParentOutside {
+            path: line.path.clone(),
+            line: line.number,
+            parent: line.text.clone(),
+        });
+    }
+    Ok(found)
 }
 
 /// The repository that a profile directory lies in.
-fn home(dir: &Path) -> Option<Repository> {
+fn home(dir: &Path, set: &RepositorySet) -> Option<Repository> {
     let profiles = dir.ancestors().find(|at| at.ends_with("profiles"))?;
-    Repository::open(profiles.parent()?).ok()
+    let location = profiles.parent()?;
+    Repository::open_within(location, None, set.repository.within.of(location)).ok()
 }
 
 #[cfg(test)]

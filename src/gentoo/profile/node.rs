@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::super::atom::TargetAtom;
 use super::super::cpv::Cpv;
-use super::super::text::{self, ReadError};
+use super::super::text::ReadError;
 use super::super::varfile::{self, VarFileError, Variables};
+use super::super::within::Within;
 
 /// The flags of a package.use or its kin, by `category/package`.
 #[derive(Clone, Debug, Default)]
@@ -45,24 +46,24 @@ pub(super) struct Asked<'a> {
 
 impl Node {
     /// Reads a directory. `known` are the variables of the directories before it and learns this one's.
-    pub fn read(dir: &Path, default_eapi: &str, known: &mut Variables) -> Result<Node, VarFileError> {
-        let eapi = text::first_line(&dir.join("eapi"))?.unwrap_or_else(|| default_eapi.to_owned());
+    pub fn read(dir: &Path, default_eapi: &str, known: &mut Variables, within: &Within) -> Result<Node, VarFileError> {
+        let eapi = within.first_line(&dir.join("eapi"))?.unwrap_or_else(|| default_eapi.to_owned());
         // an EAPI that is no number is newer than these
         let has = |since: u32| eapi.parse::<u32>().map_or(true, |eapi| eapi >= since);
         // USE="${USE} …" at the top of a file must not repeat the flags of its parents (Portage)
         known.remove("USE");
-        let make_defaults = varfile::read(&dir.join("make.defaults"), known, false)?.unwrap_or_default();
+        let make_defaults = varfile::read_within(&dir.join("make.defaults"), known, within)?.unwrap_or_default();
         let lists = |kind: &str| -> Result<FlagLists, ReadError> {
             let (always, stable, since) = match kind {
                 "" => (None, "use.stable".to_owned(), 9),
                 _ => (Some(format!("use{kind}")), format!("use.stable{kind}"), 5),
             };
             Ok(FlagLists {
-                always: always.map_or(Ok(Vec::new()), |name| flags(&dir.join(name)))?,
-                stable: if has(since) { flags(&dir.join(&stable))? } else { Vec::new() },
-                package: PackageFlags::read(&dir.join(format!("package.use{kind}")))?,
+                always: always.map_or(Ok(Vec::new()), |name| flags(&dir.join(name), within))?,
+                stable: if has(since) { flags(&dir.join(&stable), within)? } else { Vec::new() },
+                package: PackageFlags::read(&dir.join(format!("package.use{kind}")), within)?,
                 package_stable: match has(since) {
-                    true => PackageFlags::read(&dir.join(format!("package.{stable}")))?,
+                    true => PackageFlags::read(&dir.join(format!("package.{stable}")), within)?,
                     false => PackageFlags::default(),
                 },
             })
@@ -77,8 +78,8 @@ impl Node {
     }
 }
 
-fn flags(path: &Path) -> Result<Vec<String>, ReadError> {
-    let lines = text::lines(path)?;
+fn flags(path: &Path, within: &Within) -> Result<Vec<String>, ReadError> {
+    let lines = within.lines(path)?;
     Ok(lines.iter().flat_map(|line| line.text.split(' ')).map(str::to_owned).collect())
 }
 
@@ -99,9 +100,9 @@ impl FlagLists {
 
 impl PackageFlags {
     /// Reads a file or directory. A line whose atom can't be read is passed over, as by Portage.
-    fn read(path: &Path) -> Result<PackageFlags, ReadError> {
+    fn read(path: &Path, within: &Within) -> Result<PackageFlags, ReadError> {
         let mut out: HashMap<String, Vec<(TargetAtom, Vec<String>)>> = HashMap::new();
-        for line in text::lines(path)? {
+        for line in within.lines(path)? {
             let mut words = line.text.split(' ');
             let Some(Ok(atom)) = words.next().map(TargetAtom::parse) else {
                 continue;
@@ -168,7 +169,7 @@ mod tests {
         for (name, text) in files {
             fs::write(dir.path().join(name), text).unwrap();
         }
-        Node::read(dir.path(), "0", &mut Variables::new()).unwrap()
+        Node::read(dir.path(), "0", &mut Variables::new(), &Within::anywhere()).unwrap()
     }
 
     fn of(lists: &FlagLists, cpv: &str, stable: bool) -> Vec<String> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::spec::{Message, Paths, Spec, Word, spawn};
 use super::toolchain::{toolchain, without};
 use super::{Limits, Tier, replay};
+use crate::gentoo::shown::Shown;
 use crate::phase::job::{RunDir, find_program};
 
 /// What the command line wants.
@@ -76,7 +77,11 @@ impl Sandbox {
     fn attempt(&self, run: &RunDir) -> Result<(), String> {
         let dir = run.path().join("attempt");
         std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
-        let spec = Spec { write: Paths::from_iter([&dir]), cwd: Word(dir.into()), ..self.spec(run, &[], Vec::new()) };
+        let spec = Spec {
+            write: Paths::from_iter([&dir]),
+            cwd: Word(dir.into()),
+            ..self.spec(run, &Shown::default(), Vec::new())
+        };
         let mut process = spawn(Command::new(run.program()), &spec).map_err(|e| e.to_string())?;
         process.give_up_after(Duration::from_secs(20));
         let words = process.last_words();
@@ -88,16 +93,12 @@ impl Sandbox {
         }
     }
 
-    /// What a job of `run` is told, but for its own folders. `repositories` are shown without their hidden files, which
-    /// hold a checkout's credentials; `files` are shown as they are.
-    pub fn spec(&self, run: &RunDir, repositories: &[PathBuf], files: Vec<PathBuf>) -> Spec {
-        let mut hidden = self.hidden.clone();
-        for repository in repositories {
-            let items = std::fs::read_dir(repository).into_iter().flatten().flatten();
-            hidden.extend(items.filter(|i| i.file_name().as_encoded_bytes().starts_with(b".")).map(|i| i.path()));
-        }
+    /// What a job of `run` is told, but for its own folders. `shown` is what it sees of repositories; `files` are shown as
+    /// they are.
+    pub fn spec(&self, run: &RunDir, shown: &Shown, files: Vec<PathBuf>) -> Spec {
+        let hidden: Vec<PathBuf> = self.hidden.iter().chain(&shown.hide).cloned().collect();
         let own = [run.prelude(), run.bin(), run.real(), run.program().to_owned()];
-        let trees: Vec<PathBuf> = self.tools.iter().chain(repositories).chain(&own).cloned().chain(files).collect();
+        let trees: Vec<PathBuf> = self.tools.iter().chain(&shown.read).chain(&own).cloned().chain(files).collect();
         let sed = find_program("sed").filter(|sed| sed.file_name().is_some_and(|name| name == "sed"));
         let mut spec = Spec {
             tier: self.tier,

@@ -42,8 +42,8 @@ pub fn restrict(spec: &Spec) -> Result<(), RulesetError> {
         for name in ["/tmp", "/var/tmp", "/dev/shm"] {
             rules.allow(Path::new(name), write)?;
         }
-        // the name of a thread is written there
-        rules.allow(Path::new("/proc"), AccessFs::from_read(abi) | AccessFs::WriteFile)?;
+        // the name of a thread is written there; nothing but what is about the own processes is writable in this /proc
+        rules.allow(Path::new("/proc"), AccessFs::from_read(abi) | AccessFs::WriteFile | AccessFs::Truncate)?;
     } else {
         rules.allow(Path::new("/proc"), AccessFs::from_read(abi))?;
         for path in spec.read.iter() {

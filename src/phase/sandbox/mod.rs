@@ -27,7 +27,7 @@ pub use choose::{Choice, NoSandbox, Sandbox};
 pub use limits::Limits;
 pub use mounts::INSIDE;
 pub use replay::guard;
-pub use spec::{Message, Overrun, Paths, Process, Spec, Word, spawn};
+pub use spec::{Message, Overrun, Paths, Process, Spec, Word, end_all, spawn};
 
 /// The name under which this program is the sandbox.
 pub const APPLET: &str = "ebaudit-sandbox";

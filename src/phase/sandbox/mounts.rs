@@ -47,7 +47,7 @@ pub fn build(spec: &Spec) -> io::Result<()> {
     let write = spec.write.iter().map(|path| (path, Way::Write));
     let mut all: Vec<(&Path, Way)> = read.chain(hide).chain(write).collect();
     all.sort_by_key(|(path, way)| (path.components().count(), *way as u8));
-    let mut shown: Vec<PathBuf> = Vec::new();
+    let mut shown: Vec<(PathBuf, Way)> = Vec::new();
     for (path, way) in all {
         root.expose(path, way, &mut shown)?;
     }
@@ -130,23 +130,25 @@ impl Root {
         rustix::mount::mount_bind_recursive(source, &target).map_err(|e| told("bind", path, e.into()))
     }
 
-    fn expose(&self, path: &Path, way: Way, shown: &mut Vec<PathBuf>) -> io::Result<()> {
+    fn expose(&self, path: &Path, way: Way, shown: &mut Vec<(PathBuf, Way)>) -> io::Result<()> {
         let Some(real) = self.lay_links(path)? else { return Ok(()) };
+        // what holds here so far is what the nearest folder above has
+        let above = shown.iter().filter(|(s, _)| real.starts_with(s)).max_by_key(|(s, _)| s.components().count());
+        let is_shown = above.is_some_and(|(_, way)| *way == Way::Read);
         match way {
             Way::Read => {
-                if shown.iter().any(|s| real.starts_with(s)) {
+                if is_shown {
                     return Ok(());
                 }
                 self.bind(&real, &real)?;
                 set_mount_attributes(&self.inside(&real), RDONLY | NOSUID | NODEV, true)
                     .map_err(|e| told("read-only", &real, e))?;
-                shown.push(real);
+                shown.push((real, way));
             }
             Way::Hide => {
-                // hidden means that it is nowhere: what is shown below it stands on its own
-                if shown.iter().any(|s| real.starts_with(s)) {
+                if is_shown {
                     self.hide(&real)?;
-                    shown.retain(|s| !real.starts_with(s));
+                    shown.push((real, way));
                 }
             }
             Way::Write => {

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -122,6 +123,10 @@ pub fn spawn(mut command: Command, spec: &Spec) -> io::Result<Process> {
     let mut line = serde_json::to_vec(spec)?;
     line.push(b'\n');
     let mut process = Process { child, control: BufReader::new(ours) };
+    if !LIVE.add(&process) {
+        process.kill();
+        return Err(io::Error::other("the run is being ended"));
+    }
     if let Err(error) = process.control.get_mut().write_all(&line) {
         process.kill();
         return Err(error);
@@ -168,9 +173,46 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        LIVE.drop(self);
         if !matches!(self.child.try_wait(), Ok(Some(_))) {
             self.end();
         }
+    }
+}
+
+/// The sandboxes that are running, by which a run is ended at once.
+struct Live(Mutex<Option<Vec<(u32, UnixStream)>>>);
+
+static LIVE: Live = Live(Mutex::new(Some(Vec::new())));
+
+impl Live {
+    fn all(&self) -> MutexGuard<'_, Option<Vec<(u32, UnixStream)>>> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Whether there may still be one more.
+    fn add(&self, process: &Process) -> bool {
+        let Ok(control) = process.control.get_ref().try_clone() else { return false };
+        self.all().as_mut().map(|all| all.push((process.child.id(), control))).is_some()
+    }
+
+    fn drop(&self, process: &Process) {
+        if let Some(all) = self.all().as_mut() {
+            all.retain(|(id, _)| *id != process.child.id());
+        }
+    }
+}
+
+/// Ends all sandboxes and waits for that; none is begun any more.
+pub fn end_all() {
+    let all = LIVE.all().take().unwrap_or_default();
+    for (_, control) in &all {
+        let _ = control.shutdown(std::net::Shutdown::Write);
+    }
+    for (_, mut control) in all {
+        let _ = control.set_read_timeout(Some(std::time::Duration::from_secs(5)));
+        // it says what happened, and its end closes when nothing is left within
+        let _ = io::copy(&mut control, &mut io::sink());
     }
 }
 
