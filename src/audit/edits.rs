@@ -77,7 +77,7 @@ impl<'a> Scene<'a> {
         let mut slots = HashMap::new();
         let mut pristine = HashSet::new();
         for (tree, first) in [(before, true), (after, false)] {
-            for entry in tree.iter().flat_map(|t| t.entries.values()) {
+            for (_, entry) in tree.iter().flat_map(|t| t.iter()) {
                 let Kind::File { md5, pack } = entry.kind else { continue };
                 if let Some(slot) = pack {
                     slots.entry(md5).or_insert(slot);

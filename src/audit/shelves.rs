@@ -66,8 +66,8 @@ pub fn own(record: &Record, scene: &Scene) -> Vec<Own> {
     bounded.collect()
 }
 
-fn pristine(path: &PathBuf, scene: &Scene) -> Option<Vec<u8>> {
-    match scene.before?.entries.get(path)?.kind {
+fn pristine(path: &Path, scene: &Scene) -> Option<Vec<u8>> {
+    match scene.before?.get(path)?.kind {
         Kind::File { pack: Some(slot), .. } => scene.pack?.get(slot).ok(),
         _ => None,
     }

@@ -2,6 +2,7 @@
 
 mod change;
 mod diff;
+mod hash;
 mod pack;
 mod remove;
 mod snapshot;
@@ -9,6 +10,7 @@ pub mod untrusted;
 
 pub use change::{Change, ChangeKind, changes};
 pub use diff::{DIFF_LIMIT, is_binary, unified};
+pub use hash::{Md5, hex, md5_of_file, unhex};
 pub use pack::{PACK_FILE_LIMIT, Pack, Slot};
 pub use remove::remove;
-pub use snapshot::{Entry, Kind, Md5, Most, Snapshot, SnapshotError, hex, md5_of_file, unhex};
+pub use snapshot::{Entries, Entry, Kind, Most, Snapshot, SnapshotError};

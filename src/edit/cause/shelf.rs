@@ -49,10 +49,10 @@ impl Shelf {
         contents: &dyn Fn(&str) -> Option<Vec<u8>>,
     ) -> Shelf {
         let mut shelf = Shelf { map: pack.map().ok(), files: BTreeMap::new(), skipped: 0 };
-        for (path, entry) in &before.entries {
+        for (path, entry) in before.iter() {
             match entry.kind {
                 Kind::File { pack: Some(slot), .. } => {
-                    shelf.files.insert(path.clone(), vec![Version { since: 0, data: Data::Slot(slot) }]);
+                    shelf.files.insert(path.to_owned(), vec![Version { since: 0, data: Data::Slot(slot) }]);
                 }
                 Kind::File { pack: None, .. } => shelf.skipped += 1,
                 _ => {}
@@ -72,11 +72,11 @@ impl Shelf {
             known.clone_from(&event.after);
         }
         let changed =
-            |path: &PathBuf, md5: &Option<String>| last.get(path).cloned().unwrap_or_else(|| pristine(path)) != *md5;
-        for (path, entry) in after.iter().flat_map(|a| &a.entries) {
+            |path: &Path, md5: &Option<String>| last.get(path).cloned().unwrap_or_else(|| pristine(path)) != *md5;
+        for (path, entry) in after.iter().flat_map(|a| a.iter()) {
             let Kind::File { md5, pack: Some(slot) } = entry.kind else { continue };
             if changed(path, &Some(hex(&md5))) && !last.contains_key(path) {
-                shelf.files.insert(path.clone(), vec![Version { since: 0, data: Data::Slot(slot) }]);
+                shelf.files.insert(path.to_owned(), vec![Version { since: 0, data: Data::Slot(slot) }]);
             }
         }
         shelf
