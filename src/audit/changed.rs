@@ -16,7 +16,7 @@ pub fn changed(facts: &Facts, workdir: &Path) -> Vec<ChangedFile> {
         let path = escape_path(&change.path);
         let diff = match (change.kind, change.before, change.after) {
             (tree::ChangeKind::Modified, Some(old), Some(_)) => {
-                diff(&path, old, &workdir.join(&change.path), facts.pack.as_ref())
+                diff(&change.path, old, &workdir.join(&change.path), facts.pack.as_ref())
             }
             _ => None,
         };
@@ -43,11 +43,12 @@ fn md5(entry: &Entry) -> Option<String> {
     }
 }
 
-fn diff(path: &str, old: &Entry, new: &Path, pack: Option<&Pack>) -> Option<String> {
+fn diff(path: &Path, old: &Entry, new: &Path, pack: Option<&Pack>) -> Option<String> {
     let Kind::File { pack: Some(slot), .. } = old.kind else { return None };
     let meta = fs::symlink_metadata(new).ok()?;
     if !meta.is_file() || meta.len() as usize > tree::DIFF_LIMIT {
         return None;
     }
-    unified(path, &pack?.get(slot).ok()?, &tree::untrusted::read(new, tree::DIFF_LIMIT as u64).ok()?)
+    let old = pack?.get(path, slot).ok()?;
+    unified(&escape_path(path), &old, &tree::untrusted::read(new, tree::DIFF_LIMIT as u64).ok()?)
 }

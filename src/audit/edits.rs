@@ -60,7 +60,8 @@ pub struct Scene<'a> {
     pub complete: bool,
     /// The time for judging.
     pub budget: Budget,
-    slots: HashMap<Md5, Slot>,
+    /// Where contents are kept, and a file that has them.
+    slots: HashMap<Md5, (&'a Path, Slot)>,
     pristine: HashSet<Md5>,
 }
 
@@ -77,10 +78,10 @@ impl<'a> Scene<'a> {
         let mut slots = HashMap::new();
         let mut pristine = HashSet::new();
         for (tree, first) in [(before, true), (after, false)] {
-            for (_, entry) in tree.iter().flat_map(|t| t.iter()) {
+            for (path, entry) in tree.iter().flat_map(|t| t.iter()) {
                 let Kind::File { md5, pack } = entry.kind else { continue };
                 if let Some(slot) = pack {
-                    slots.entry(md5).or_insert(slot);
+                    slots.entry(md5).or_insert((path, slot));
                 }
                 if first {
                     pristine.insert(md5);
@@ -92,7 +93,10 @@ impl<'a> Scene<'a> {
 
     /// Contents by md5: from the trace, the pristine tree, or the tree as the phase left it.
     pub fn contents(&self, md5: &str) -> Option<Vec<u8>> {
-        let kept = || self.pack?.get(*self.slots.get(&unhex(md5)?)?).ok();
+        let kept = || {
+            let (path, slot) = self.slots.get(&unhex(md5)?)?;
+            self.pack?.get(path, *slot).ok()
+        };
         self.trace.blob(md5).or_else(kept)
     }
 

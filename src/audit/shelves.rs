@@ -2,7 +2,7 @@
 //! of a call.
 
 use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::edits::Scene;
 use crate::edit::cause::{Event, Own, Shelf};
@@ -68,7 +68,7 @@ pub fn own(record: &Record, scene: &Scene) -> Vec<Own> {
 
 fn pristine(path: &Path, scene: &Scene) -> Option<Vec<u8>> {
     match scene.before?.get(path)?.kind {
-        Kind::File { pack: Some(slot), .. } => scene.pack?.get(slot).ok(),
+        Kind::File { pack: Some(slot), .. } => scene.pack?.get(path, slot).ok(),
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 mod change;
 mod diff;
 mod hash;
+pub mod layer;
 mod pack;
 mod remove;
 mod snapshot;
@@ -11,6 +12,6 @@ pub mod untrusted;
 pub use change::{Change, ChangeKind, changes};
 pub use diff::{DIFF_LIMIT, is_binary, unified};
 pub use hash::{Md5, hex, md5_of_file, unhex};
-pub use pack::{PACK_FILE_LIMIT, Pack, Slot};
+pub use pack::{PACK_FILE_LIMIT, Pack, PackMap, Slot};
 pub use remove::remove;
 pub use snapshot::{Entries, Entry, Kind, Most, Snapshot, SnapshotError};

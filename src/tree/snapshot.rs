@@ -236,7 +236,7 @@ fn gone(error: &walkdir::Error) -> bool {
 }
 
 /// A path of the walk relative to its root, without looking at each part of it.
-fn below(root: &Path, path: &Path) -> PathBuf {
+pub(super) fn below(root: &Path, path: &Path) -> PathBuf {
     let (root, path) = (root.as_os_str().as_bytes(), path.as_os_str().as_bytes());
     let rest = path.strip_prefix(root).unwrap_or(path);
     PathBuf::from(OsStr::from_bytes(rest.strip_prefix(b"/").unwrap_or(rest)))

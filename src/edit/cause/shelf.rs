@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
-
-use crate::tree::{Kind, Pack, Slot, Snapshot, hex};
+use crate::tree::{Kind, Pack, PackMap, Slot, Snapshot, hex};
 
 /// A file's contents from a moment on (nanoseconds of the trace's clock).
 #[derive(Clone, Debug)]
@@ -23,7 +21,7 @@ enum Data {
 /// All files whose contents were kept.
 #[derive(Debug)]
 pub struct Shelf {
-    map: Option<Mmap>,
+    map: PackMap,
     files: BTreeMap<PathBuf, Vec<Version>>,
     /// Files that are too large to be searched.
     pub skipped: usize,
@@ -48,7 +46,7 @@ impl Shelf {
         events: &[Event],
         contents: &dyn Fn(&str) -> Option<Vec<u8>>,
     ) -> Shelf {
-        let mut shelf = Shelf { map: pack.map().ok(), files: BTreeMap::new(), skipped: 0 };
+        let mut shelf = Shelf { map: pack.map().unwrap_or_default(), files: BTreeMap::new(), skipped: 0 };
         for (path, entry) in before.iter() {
             match entry.kind {
                 Kind::File { pack: Some(slot), .. } => {
@@ -111,7 +109,7 @@ impl Shelf {
     fn bytes<'a>(&'a self, data: &'a Data) -> Option<&'a [u8]> {
         match data {
             Data::Bytes(bytes) => Some(bytes),
-            Data::Slot(slot) => slot.of(self.map.as_deref().unwrap_or_default()),
+            Data::Slot(slot) => self.map.get(*slot),
         }
     }
 }
