@@ -23,6 +23,8 @@ pub enum Command {
     Merge(MergeArgs),
     /// Plan a subslot migration that emerge accepts at its first try, or say why there is none
     Plan(Box<PlanArgs>),
+    /// Say what the cache takes, make room in it, or look whether it is sound
+    Cache(super::cache::CacheArgs),
 }
 
 #[derive(Debug, clap::Args)]

@@ -79,7 +79,7 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let mut work = choose::choose(&args, &context, changes.as_ref(), resolved.ebuilds)?;
     work.remarks.splice(0..0, resolved.problems.iter().map(problem));
     bars.expect(work.ebuilds.len());
-    let cache = cache_dir(&args, &cwd);
+    let cache = cache_dir(args.cache_dir.as_deref(), &cwd);
     let open = || Results::open(&cache, &RunKey::of(&context, &args.suggest), !args.refresh);
     let results = (!args.no_cache).then(open).flatten();
     if args.resume && results.is_none() {
@@ -102,10 +102,10 @@ fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositoryS
         }
     }
     let fetcher = (!args.offline).then(|| Fetcher::new(FetchOptions::default()));
-    let mut store = DistfileStore::new(distdir, cache_dir(args, cwd).join("distfiles"), fetcher);
+    let mut store = DistfileStore::new(distdir, cache_dir(args.cache_dir.as_deref(), cwd).join("distfiles"), fetcher);
     store.allow_unverified = args.allow_unverified;
     if !args.no_cache {
-        store.verified = Verified::kept_in(cache_dir(args, cwd).join("verified"));
+        store.verified = Verified::kept_in(cache_dir(args.cache_dir.as_deref(), cwd).join("verified"));
     }
     store.ro_distdirs = config.ro_distdirs();
     store.of_repository = RepoConfig::read(&set.repository.location)?.ro_distdirs;
@@ -113,8 +113,9 @@ fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositoryS
     Ok(store)
 }
 
-fn cache_dir(args: &AuditArgs, cwd: &Path) -> PathBuf {
-    if let Some(dir) = &args.cache_dir {
+/// Where the cache is: `dir`, if the command line has it.
+pub fn cache_dir(dir: Option<&Path>, cwd: &Path) -> PathBuf {
+    if let Some(dir) = dir {
         return cwd.join(dir);
     }
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
