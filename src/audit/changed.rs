@@ -8,15 +8,15 @@ use crate::escape::escape_path;
 use crate::report::model::{ChangeKind, ChangedFile};
 use crate::tree::{self, Entry, Kind, Pack, changes, hex, unified};
 
-/// The changed files; `edits` is filled by the caller.
-pub fn changed(facts: &Facts, workdir: &Path) -> Vec<ChangedFile> {
+/// The changed files, whose new contents lie below `written`; `edits` is filled by the caller.
+pub fn changed(facts: &Facts, written: &Path) -> Vec<ChangedFile> {
     let (Some(before), Some(after)) = (&facts.before, &facts.after) else { return Vec::new() };
     let mut found = Vec::new();
     for change in changes(before, after) {
         let path = escape_path(&change.path);
         let diff = match (change.kind, change.before, change.after) {
             (tree::ChangeKind::Modified, Some(old), Some(_)) => {
-                diff(&change.path, old, &workdir.join(&change.path), facts.pack.as_ref())
+                diff(&change.path, old, &written.join(&change.path), facts.pack.as_ref())
             }
             _ => None,
         };

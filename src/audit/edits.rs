@@ -140,8 +140,11 @@ pub fn edits(
     if scene.complete {
         not_run(&mut found, lost, sources);
     }
-    // ids follow the text: first the ebuild's own edits in order of line
-    found.sort_by_key(|j| (j.edit.by as u8, j.edit.origin.file.clone(), j.edit.origin.line, j.edit.origin.end_line));
+    // ids follow the text: first the ebuild's own edits in order of line; the tools of a pipe start in any order
+    found.sort_by_key(|j| {
+        let (origin, call) = (&j.edit.origin, j.place.as_ref().and_then(|p| p.site.call));
+        (j.edit.by as u8, origin.file.clone(), origin.line, origin.end_line, call.unwrap_or(usize::MAX))
+    });
     for (id, judged) in found.iter_mut().enumerate() {
         judged.edit.id = id;
     }

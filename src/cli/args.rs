@@ -241,6 +241,9 @@ pub struct AuditArgs {
     pub shard: Option<String>,
 
     #[command(flatten)]
+    pub layers: super::layers::LayerArgs,
+
+    #[command(flatten)]
     pub bounds: BoundArgs,
 
     #[command(flatten)]

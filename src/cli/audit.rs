@@ -13,7 +13,7 @@ use super::args::{AuditArgs, Backend};
 use super::choose::{self, Work};
 use super::fix::{self, Fixed};
 use super::output::{self, Format, OutputArgs, Sink};
-use super::{exit, load, pool, progress};
+use super::{exit, layers, load, pool, progress};
 use crate::audit;
 use crate::audit::context::{Context, Options};
 use crate::audit::slots::Slots;
@@ -53,7 +53,7 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     runner::interruptible()?;
     let mut run = RunDir::create(&parent, &program)
         .with_context(|| format!("can't make a work directory in {}", parent.display()))?;
-    run.sandbox = Sandbox::choose(args.bounds.sandbox(), &run)?;
+    run.sandbox = Sandbox::choose(args.bounds.sandbox(), &run, args.layers.try_overlay())?;
     let resolved = targets.resolve(&set, &|ebuild| choose::slot(&set, ebuild))?;
     for problem in &resolved.problems {
         eprintln!("ebaudit: {}: {}", problem.path.display(), printable(&problem.message));
@@ -72,7 +72,8 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     // what reads many files takes as many threads as there are jobs, all together
     rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global().context("can't start threads")?;
     let slots = Slots::new(jobs);
-    let context = Context { set, config, profile, mirrors, store, progress, run, options, slots };
+    let layers = args.layers.open(&cache_dir(args.cache_dir.as_deref(), &cwd), &run.sandbox)?;
+    let context = Context { set, config, profile, mirrors, store, layers, progress, run, options, slots };
     let root = context.set.repository.location.clone();
     let below = |p: &Problem| crate::escape::escape_path(p.path.strip_prefix(&root).unwrap_or(&p.path));
     let problem = |p: &Problem| format!("{}: {}", below(p), p.message);
@@ -90,6 +91,7 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     if let Some(results) = results {
         results.tidy();
     }
+    layers::tidy(context.layers.as_ref());
     Ok(if broken { exit::INTERNAL } else { status(&args, &report) })
 }
 

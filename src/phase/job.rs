@@ -186,6 +186,20 @@ impl JobDir {
         self.root.join("ctl")
     }
 
+    /// What the phases wrote, where WORKDIR lies over a layer.
+    pub fn upper(&self) -> PathBuf {
+        self.root.join("over/upper")
+    }
+
+    /// Makes the folder of an overlay's upper and work folders, if it is not there.
+    pub fn make_over(&self) -> io::Result<PathBuf> {
+        let over = self.root.join("over");
+        for name in ["upper", "work"] {
+            fs::create_dir_all(over.join(name))?;
+        }
+        Ok(over)
+    }
+
     pub fn trace(&self) -> TraceDir {
         TraceDir::open(&self.root.join("trace"))
     }

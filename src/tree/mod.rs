@@ -8,6 +8,7 @@ mod pack;
 mod remove;
 mod snapshot;
 pub mod untrusted;
+mod upper;
 
 pub use change::{Change, ChangeKind, changes};
 pub use diff::{DIFF_LIMIT, is_binary, unified};
@@ -15,3 +16,4 @@ pub use hash::{Md5, hex, md5_of_file, unhex};
 pub use pack::{PACK_FILE_LIMIT, Pack, PackMap, Slot};
 pub use remove::remove;
 pub use snapshot::{Entries, Entry, Kind, Most, Snapshot, SnapshotError};
+pub use upper::is_whiteout;

@@ -177,6 +177,30 @@ impl Snapshot {
         })
     }
 
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        let more = |(path, entry): (&PathBuf, &Option<Entry>)| match (self.base.contains_key(path), entry) {
+            (true, None) => -1,
+            (false, Some(_)) => 1,
+            _ => 0,
+        };
+        self.base.len().saturating_add_signed(self.over.iter().map(more).sum())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The shared tree.
+    pub(super) fn lower(&self) -> &Entries {
+        &self.base
+    }
+
+    /// What lies over the shared tree at a path.
+    pub(super) fn laid_over(&self, path: &Path) -> Option<&Entry> {
+        self.over.get(path)?.as_ref()
+    }
+
     /// The paths at which `other` may differ, where both lie over the same tree.
     pub(super) fn apart<'a>(&'a self, other: &'a Snapshot) -> Option<BTreeSet<&'a Path>> {
         let paths = || self.over.keys().chain(other.over.keys()).map(PathBuf::as_path).collect();
@@ -242,7 +266,11 @@ pub(super) fn below(root: &Path, path: &Path) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(rest.strip_prefix(b"/").unwrap_or(rest)))
 }
 
-fn entry(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>) -> Result<Option<Entry>, SnapshotError> {
+pub(super) fn entry(
+    item: &DirEntry,
+    known: Option<&Entry>,
+    pack: Option<&Pack>,
+) -> Result<Option<Entry>, SnapshotError> {
     let path = item.path();
     match look(item, known, pack) {
         Ok(entry) => Ok(Some(entry)),

@@ -66,10 +66,15 @@ impl Layer {
             times(&full, entry.stamp.mtime);
             entries.insert(path.to_owned(), Entry::new(Kind::Directory, &fs::symlink_metadata(full)?));
         }
-        let (mode, mtime) = self.root();
-        rustix::fs::chmodat(CWD, to, Mode::from_raw_mode(mode), AtFlags::empty())?;
-        times(to, mtime);
+        self.root_to(to)?;
         Ok(Snapshot::of(entries))
+    }
+
+    /// Gives the folder `to` what no snapshot has: the mode and the time of the root.
+    pub fn root_to(&self, to: &Path) -> io::Result<()> {
+        rustix::fs::chmodat(CWD, to, Mode::from_raw_mode(self.head.mode), AtFlags::empty())?;
+        times(to, self.head.mtime);
+        Ok(())
     }
 }
 
@@ -235,7 +240,7 @@ mod tests {
             }
             Ok(Made::default())
         };
-        let layer = store.obtain("k", Most::default(), &|| false, make).unwrap();
+        let layer = store.obtain("k", Most::default(), &|| true, make).unwrap();
         let to = dir.path().join("work");
         fs::create_dir(&to).unwrap();
         let told = layer.copy(&to).unwrap();

@@ -20,8 +20,6 @@ pub struct Made {
 }
 
 /// What the record of `root` says.
-///
-/// One thread does it all: a thread of a pool might begin another ebuild while it waits, and that one would wait for this layer.
 pub fn look(root: &Path, made: Made, most: Most) -> Result<(Head, Entries), SnapshotError> {
     let read = |path: &Path, source| SnapshotError::Read { path: path.into(), source };
     let meta = fs::symlink_metadata(root).map_err(|e| read(root, e))?;

@@ -67,11 +67,6 @@ impl Layer {
 
     /// Bytes of the files, and their number with folders and links.
     pub fn size(&self) -> (u64, u64) {
-        (self.head.disk, self.snapshot.iter().count() as u64)
-    }
-
-    /// Permission bits and modification time of the root, which no snapshot has.
-    pub fn root(&self) -> (u32, (i64, i64)) {
-        (self.head.mode, self.head.mtime)
+        (self.head.disk, self.snapshot.len() as u64)
     }
 }

@@ -103,7 +103,7 @@ mod tests {
             fs::write(tree.join("f"), vec![7; 100_000])?;
             Ok(Made::default())
         };
-        let get = |key: &str| store.obtain(key, Most::default(), &|| false, make).unwrap();
+        let get = |key: &str| store.obtain(key, Most::default(), &|| true, make).unwrap();
         for (age, key) in ["old", "older", "oldest"].iter().enumerate() {
             get(key);
             let time = SystemTime::now() - std::time::Duration::from_secs(100 + age as u64);

@@ -6,7 +6,6 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::time::Duration;
 
 use super::lock::{self, Share};
 use super::{Layer, Made, make, record, verify};
@@ -18,9 +17,6 @@ pub(super) const UNFINISHED: &str = ".tmp-";
 
 /// Layers that are kept in memory though nobody uses them at the moment.
 const AT_HAND: usize = 4;
-
-/// Between two looks whether another run is done with a layer.
-const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Debug, thiserror::Error)]
 pub enum LayerError<E> {
@@ -84,12 +80,12 @@ impl LayerStore {
 
     /// The layer `key`. Where it is not there, `make` fills the folder that it is given, while others who want it wait.
     ///
-    /// `make` must not wait for a thread of a pool, which might want this very layer first.
+    /// `wait` is called as long as somebody else is at work on it, and says whether to go on.
     pub fn obtain<E>(
         &self,
         key: &str,
         most: Most,
-        stopped: &dyn Fn() -> bool,
+        wait: &dyn Fn() -> bool,
         mut make: impl FnMut(&Path) -> Result<Made, E>,
     ) -> Result<Arc<Layer>, LayerError<E>> {
         let mut tries = 0;
@@ -112,10 +108,9 @@ impl LayerStore {
                 self.make(key, most, &mut make)?;
                 continue;
             }
-            if stopped() {
+            if !wait() {
                 return Err(LayerError::Stopped);
             }
-            std::thread::sleep(LOOK);
         }
     }
 
@@ -203,6 +198,7 @@ pub(super) fn packed(entries: &Snapshot) -> impl Iterator<Item = (&Path, crate::
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
 
     use super::*;
 
@@ -212,8 +208,9 @@ mod tests {
         Ok(Made { remarks: vec!["a remark".into()], ..Made::default() })
     }
 
-    fn never() -> bool {
-        false
+    fn a_bit() -> bool {
+        std::thread::sleep(Duration::from_millis(5));
+        true
     }
 
     #[test]
@@ -230,7 +227,7 @@ mod tests {
                         std::thread::sleep(Duration::from_millis(50));
                         fill(tree)
                     };
-                    let layer = stores[number % 2].obtain("k", Most::default(), &never, make).unwrap();
+                    let layer = stores[number % 2].obtain("k", Most::default(), &a_bit, make).unwrap();
                     let snapshot = Snapshot::take(&layer.tree(), None, None, Most::default()).unwrap();
                     assert_eq!(layer.snapshot().tree_md5(Path::new("/")), snapshot.tree_md5(Path::new("/")));
                     assert_eq!(layer.remarks(), ["a remark"]);
@@ -248,15 +245,15 @@ mod tests {
             fs::write(tree.join("half"), "")?;
             Err(io::Error::other("no"))
         };
-        let error = store.obtain("k", Most::default(), &never, fails).unwrap_err();
+        let error = store.obtain("k", Most::default(), &a_bit, fails).unwrap_err();
         assert!(matches!(error, LayerError::Made(_)), "{error}");
-        let error = store.obtain("k", Most { entries: 1, depth: 9 }, &never, fill).unwrap_err();
+        let error = store.obtain("k", Most { entries: 1, depth: 9 }, &a_bit, fill).unwrap_err();
         assert!(matches!(error, LayerError::Snapshot(_)), "{error}");
         assert!(!store.unfinished("k").exists() && !dir.path().join("k").exists());
-        drop(store.obtain("k", Most::default(), &never, fill).unwrap());
+        drop(store.obtain("k", Most::default(), &a_bit, fill).unwrap());
         store.let_go();
         fs::write(dir.path().join("k/record"), "rubbish").unwrap();
-        let layer = store.obtain("k", Most::default(), &never, fill).unwrap();
+        let layer = store.obtain("k", Most::default(), &a_bit, fill).unwrap();
         assert_eq!(layer.snapshot().files(), 1);
     }
 

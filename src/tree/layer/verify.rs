@@ -145,7 +145,7 @@ mod tests {
             },
         ];
         for (number, tamper) in ways.iter().enumerate() {
-            let layer = store.obtain("k", Most::default(), &|| false, make).unwrap();
+            let layer = store.obtain("k", Most::default(), &|| true, make).unwrap();
             assert_eq!(store.verify().unwrap()[0].broken, None);
             tamper(&layer.tree());
             let used = store.verify().unwrap();
@@ -168,7 +168,7 @@ mod tests {
         };
         let again = || {
             store.let_go();
-            store.obtain("k", Most::default(), &|| false, make).unwrap()
+            store.obtain("k", Most::default(), &|| true, make).unwrap()
         };
         let tree = again().tree();
         fs::write(dir.path().join("k/boot"), "earlier").unwrap();
