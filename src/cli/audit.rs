@@ -76,6 +76,8 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let root = context.set.repository.location.clone();
     let below = |p: &Problem| crate::escape::escape_path(p.path.strip_prefix(&root).unwrap_or(&p.path));
     let problem = |p: &Problem| format!("{}: {}", below(p), p.message);
+    // what can't be looked at is a hole in the report
+    let unread = resolved.problems.iter().any(|problem| problem.unread);
     let mut work = choose::choose(&args, &context, changes.as_ref(), resolved.ebuilds)?;
     work.remarks.splice(0..0, resolved.problems.iter().map(problem));
     bars.expect(work.ebuilds.len());
@@ -90,7 +92,11 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     if let Some(results) = results {
         results.tidy();
     }
-    Ok(if broken { exit::INTERNAL } else { status(&args, &report) })
+    match status(&args, &report) {
+        _ if broken => Ok(exit::INTERNAL),
+        exit::DONE | exit::FINDINGS if unread => Ok(exit::HOLES),
+        status => Ok(status),
+    }
 }
 
 fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositorySet) -> Result<DistfileStore> {
