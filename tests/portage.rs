@@ -7,6 +7,11 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 fn ebaudit(words: &[&str], cwd: &Path) -> Output {
+    ebaudit_at(words, cwd, tempfile::tempdir().unwrap().path())
+}
+
+/// With the configuration below `root`.
+fn ebaudit_at(words: &[&str], cwd: &Path, root: &Path) -> Output {
     let nothing = tempfile::tempdir().unwrap();
     Command::new(env!("CARGO_BIN_EXE_ebaudit"))
         .arg("audit")
@@ -14,7 +19,7 @@ fn ebaudit(words: &[&str], cwd: &Path) -> Output {
         .current_dir(cwd)
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
-        .env("PORTAGE_CONFIGROOT", nothing.path())
+        .env("PORTAGE_CONFIGROOT", root)
         .env("XDG_CACHE_HOME", nothing.path())
         .output()
         .unwrap()
@@ -34,9 +39,14 @@ fn venv() -> Option<PathBuf> {
 
 /// The ebuilds of the reports of both backends.
 fn both(target: &str, cwd: &Path, venv: &Path) -> [Value; 2] {
+    both_at(&[target], cwd, venv, tempfile::tempdir().unwrap().path())
+}
+
+fn both_at(words: &[&str], cwd: &Path, venv: &Path, root: &Path) -> [Value; 2] {
     let portage: &[&str] = &["--backend", "portage", "--portage", venv.to_str().unwrap()];
     [&[], portage].map(|backend| {
-        let output = ebaudit(&[&[target, "--offline", "--format", "json"], backend].concat(), cwd);
+        let words = [words, &["--offline", "--no-cache", "--format", "json"], backend].concat();
+        let output = ebaudit_at(&words, cwd, root);
         let report: Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)));
         report["ebuilds"].clone()
@@ -102,6 +112,55 @@ fn failures_have_the_same_status_and_say_why() {
             );
         }
     }
+}
+
+#[test]
+fn eclass_overrides_and_the_users_own_profile_count() {
+    let Some(venv) = venv() else { return };
+    let dir = made_up(
+        "inherit guarded\nIUSE=\"shut\"\n\nsrc_unpack() {\n\techo none > a.txt\n}\n\n\
+         src_prepare() {\n\tdefault\n\tguarded_edit\n\tif use shut; then\n\t\tsed -i -e s/overridden/x/ a.txt || die\n\telse\n\t\tsed -i -e s/y/z/ a.txt || die\n\tfi\n}\n",
+    );
+    let root = tempfile::tempdir().unwrap();
+    let put = |path: PathBuf, text: &str| {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let other = root.path().join("other");
+    put(other.join("profiles/repo_name"), "other\n");
+    put(other.join("metadata/layout.conf"), "masters =\n");
+    put(other.join("eclass/guarded.eclass"), "guarded_edit() {\n\tsed -i -e s/none/overridden/ a.txt || die\n}\n");
+    let profile = root.path().join("elsewhere/profile");
+    put(profile.join("eapi"), "8\n");
+    put(profile.join("make.defaults"), "ARCH=amd64\nACCEPT_KEYWORDS=amd64\n");
+    put(profile.join("use.mask"), "shut\n");
+    let etc = root.path().join("etc/portage");
+    put(etc.join("profile/use.mask"), "-shut\n");
+    put(etc.join("make.conf"), "USE=\"shut\"\n");
+    let sections = format!(
+        "[DEFAULT]\nmain-repo = made-up\n[made-up]\nlocation = {}\neclass-overrides = other\n[other]\nlocation = {}\n",
+        dir.path().display(),
+        other.display()
+    );
+    put(etc.join("repos.conf"), &sections);
+    std::os::unix::fs::symlink(&profile, etc.join("make.profile")).unwrap();
+    let [own, portage] = both_at(&["dev-libs/a"], dir.path(), &venv, root.path());
+    assert_eq!(own[0]["status"], "audited", "{own:#}");
+    assert_eq!(own[0]["edits"][0]["verdict"], "live", "{own:#}");
+    assert_eq!(own, portage);
+}
+
+#[test]
+fn a_source_that_is_given_is_taken_by_both() {
+    let Some(venv) = venv() else { return };
+    let dir = made_up("src_prepare() {\n\tdefault\n\tsed -i -e s/here/there/ a.txt || die\n}\n");
+    let source = tempfile::tempdir().unwrap();
+    std::fs::write(source.path().join("a.txt"), "here\n").unwrap();
+    let given = format!("dev-libs/a-1={}", source.path().display());
+    let nothing = tempfile::tempdir().unwrap();
+    let [own, portage] = both_at(&["dev-libs/a", "--source", &given], dir.path(), &venv, nothing.path());
+    assert_eq!(own[0]["edits"][0]["verdict"], "live", "{own:#}");
+    assert_eq!(own, portage);
 }
 
 #[test]

@@ -174,7 +174,7 @@ fn a_killed_run_is_resumed() {
     child.wait().unwrap();
     let mut resumed = report(&place, &["--resume"]);
     let names = cached(&mut resumed);
-    assert!(names.starts_with('a') && names.len() < 4, "{names}");
+    assert!((1..4).contains(&names.len()), "{names}");
     let mut fresh = report(&place, &["--no-cache"]);
     cached(&mut fresh);
     assert_eq!(resumed, fresh);

@@ -43,6 +43,9 @@ pub fn configure(
     }
     fs::write(etc.join("repos.conf/all.conf"), repositories(context))?;
     profile(context, &etc.join("make.profile"))?;
+    if let Some(local) = context.profile.local() {
+        symlink(fs::canonicalize(local)?, etc.join("profile"))?;
+    }
     let words: Vec<String> =
         flags.iuse().iter().map(|(flag, on)| if *on { flag.clone() } else { format!("-{flag}") }).collect();
     fs::write(etc.join("package.use/all"), format!("={} {}\n", ebuild.cpv, words.join(" ")))?;
@@ -67,12 +70,18 @@ pub fn configure(
 fn repositories(context: &Context) -> String {
     let main = context.set.masters.first().unwrap_or(&context.set.repository);
     let mut text = format!("[DEFAULT]\nmain-repo = {}\n", main.name);
-    for repository in context.set.all() {
+    let overrides = context.set.eclass_overrides();
+    let others = overrides.iter().filter(|other| !context.set.all().any(|one| one.name == other.name));
+    for repository in context.set.all().chain(others) {
         text += &format!("\n[{}]\nlocation = {}\nauto-sync = no\n", repository.name, repository.location.display());
         if repository.name == context.set.repository.name {
             // those that were found, as --repository and repos.conf say
             let masters: Vec<&str> = context.set.masters.iter().map(|master| master.name.as_str()).collect();
             text += &format!("masters = {}\n", masters.join(" "));
+            let names: Vec<&str> = overrides.iter().map(|other| other.name.as_str()).collect();
+            if !names.is_empty() {
+                text += &format!("eclass-overrides = {}\n", names.join(" "));
+            }
         }
     }
     text

@@ -173,7 +173,7 @@ pub struct AuditArgs {
     pub use_flags: Vec<String>,
 
     /// The profile to take USE, ARCH and their like from [default: that of this machine, else
-    /// default/linux/amd64/23.0 of a master, else built-in amd64 values]
+    /// default/linux/amd64/23.0 of a master or of the repository itself, else built-in amd64 values]
     #[arg(long, value_name = "PATH")]
     pub profile: Option<PathBuf>,
 
@@ -226,7 +226,7 @@ pub struct AuditArgs {
     #[arg(long, conflicts_with = "no_cache")]
     pub refresh: bool,
 
-    /// Go on where a run with the same options was interrupted: as always, what it finished comes from the cache; but say
+    /// Go on where a run with the same options was interrupted or killed: as always, what it finished comes from the cache; but say
     /// so if that can't be
     #[arg(long, conflicts_with_all = ["fix", "no_cache", "refresh"])]
     pub resume: bool,

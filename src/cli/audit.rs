@@ -56,7 +56,7 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     run.sandbox = Sandbox::choose(args.bounds.sandbox(), &run, args.layers.try_overlay())?;
     let resolved = targets.resolve(&set, &|ebuild| choose::slot(&set, ebuild))?;
     for problem in &resolved.problems {
-        eprintln!("ebaudit: {}: {}", problem.path.display(), printable(&problem.message));
+        eprintln!("ebaudit: {}: {}", crate::escape::escape_path(&problem.path), printable(&problem.message));
     }
     for name in &set.missing {
         eprintln!("ebaudit: the master {name} is not here; name it with --repository {name}=PATH");
@@ -77,7 +77,12 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let root = context.set.repository.location.clone();
     let below = |p: &Problem| crate::escape::escape_path(p.path.strip_prefix(&root).unwrap_or(&p.path));
     let problem = |p: &Problem| format!("{}: {}", below(p), p.message);
+    // what can't be looked at is a hole in the report
+    let unread = resolved.problems.iter().any(|problem| problem.unread);
     let mut work = choose::choose(&args, &context, changes.as_ref(), resolved.ebuilds)?;
+    for remark in &work.remarks {
+        eprintln!("ebaudit: {}", printable(remark));
+    }
     work.remarks.splice(0..0, resolved.problems.iter().map(problem));
     bars.expect(work.ebuilds.len());
     let cache = cache_dir(args.cache_dir.as_deref(), &cwd);
@@ -92,7 +97,11 @@ pub fn run(args: AuditArgs) -> Result<u8> {
         results.tidy();
     }
     layers::tidy(context.layers.as_ref());
-    Ok(if broken { exit::INTERNAL } else { status(&args, &report) })
+    match status(&args, &report) {
+        _ if broken => Ok(exit::INTERNAL),
+        exit::DONE | exit::FINDINGS if unread => Ok(exit::HOLES),
+        status => Ok(status),
+    }
 }
 
 fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositorySet) -> Result<DistfileStore> {
@@ -205,7 +214,7 @@ fn audit_all(
     bars.clear();
     let mut sink = lines.into_inner().unwrap_or_else(|e| e.into_inner());
     let report = Report::of(&context.set.repository, context.run.sandbox.tier(), reports, work.remarks);
-    let report = Report { shard: work.shard, ..report };
+    let report = Report { shard: work.shard, interrupted: runner::interrupted(), ..report };
     if args.output.format == Format::Jsonl {
         let done = json::summary_line(&mut *sink.out, &report);
         sink.note(done);

@@ -103,6 +103,11 @@ impl RepositorySet {
         self.masters.iter().chain([&self.repository])
     }
 
+    /// Those of eclass-overrides; the last one wins.
+    pub fn eclass_overrides(&self) -> &[Repository] {
+        &self.eclass_overrides
+    }
+
     /// Where all of them lie, those of eclass-overrides among them.
     pub fn locations(&self) -> Vec<PathBuf> {
         self.all().chain(&self.eclass_overrides).map(|repository| repository.location.clone()).collect()

@@ -1,7 +1,7 @@
 //! Every reader of strangers' bytes, given bytes that nobody wrote: it may refuse them, and may not panic, hang or
 //! overflow the stack. What it takes in it must give back alike.
 //!
-//! `cargo test --test fuzz` is a short run on stable with random inputs;
+//! `cargo test --test fuzz` is a short run on stable: first the seeds of `__fuzz__/TARGET/corpus`, then random inputs;
 //! `BOLERO_RANDOM_TEST_TIME_MS` makes it longer. `cargo bolero test --test fuzz TARGET` searches by coverage, where that tool is.
 
 use std::collections::HashMap;
@@ -116,6 +116,18 @@ const DEPEND: &[&str] = &[
     " ",
     "\n",
 ];
+
+/// A target without seeds would be run with nothing but noise, and nobody would see it.
+#[test]
+fn every_target_has_seeds() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz");
+    let text = std::fs::read_to_string(dir.join("main.rs")).unwrap();
+    let targets = text.split("#[test]\nfn ").skip(1).filter(|test| test.contains("check!()."));
+    for name in targets.filter_map(|test| test.split('(').next()).filter(|name| *name != "every_target_has_seeds") {
+        let seeds = std::fs::read_dir(dir.join("__fuzz__").join(name).join("corpus"));
+        assert!(seeds.is_ok_and(|seeds| seeds.count() > 0), "{name} has no seeds");
+    }
+}
 
 #[test]
 fn sed_scripts() {

@@ -155,6 +155,12 @@ impl Profile {
         Ok(profile)
     }
 
+    /// The user's own additions, `etc/portage/profile`, where they count.
+    pub fn local(&self) -> Option<&Path> {
+        let last = self.nodes.last().map(|node| node.dir.as_path());
+        last.filter(|dir| matches!(self.source, ProfileSource::Machine(_)) && dir.ends_with("etc/portage/profile"))
+    }
+
     /// The directories of the profile, parents first.
     pub fn directories(&self) -> impl Iterator<Item = &Path> {
         self.nodes.iter().map(|node| node.dir.as_path())
