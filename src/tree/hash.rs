@@ -12,7 +12,8 @@ pub type Md5 = [u8; 16];
 
 /// Lower-case hexadecimal digits, as md5sum prints them.
 pub fn hex(md5: &Md5) -> String {
-    md5.iter().map(|b| format!("{b:02x}")).collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    md5.iter().flat_map(|b| [b >> 4, b & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
 
 /// Reads what [`hex`] wrote.

@@ -2,6 +2,7 @@
 
 mod change;
 mod diff;
+mod entries;
 mod hash;
 pub mod layer;
 mod pack;
@@ -12,8 +13,9 @@ mod upper;
 
 pub use change::{Change, ChangeKind, changes};
 pub use diff::{DIFF_LIMIT, is_binary, unified};
+pub use entries::Entries;
 pub use hash::{Md5, hex, md5_of_file, unhex};
 pub use pack::{PACK_FILE_LIMIT, Pack, PackMap, Slot};
 pub use remove::remove;
-pub use snapshot::{Entries, Entry, Kind, Most, Snapshot, SnapshotError};
+pub use snapshot::{Entry, Kind, Most, Snapshot, SnapshotError};
 pub use upper::is_whiteout;

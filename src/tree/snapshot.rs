@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use walkdir::{DirEntry, WalkDir};
 
+use super::entries::Entries;
 use super::hash::{Md5, hash, hex};
 use super::pack::{Pack, Slot};
 use super::untrusted;
@@ -75,9 +76,6 @@ impl Entry {
         Entry { kind, mode: meta.mode() & 0o7777, size: meta.size(), stamp: Stamp::of(meta) }
     }
 }
-
-/// Entries by their path relative to the root, which itself is left out.
-pub type Entries = BTreeMap<PathBuf, Entry>;
 
 /// All entries of a tree. Those of a tree that several share are there once, with what is otherwise here laid over them.
 #[derive(Clone, Debug, Default)]
@@ -156,30 +154,20 @@ impl Snapshot {
 
     /// In order of path.
     pub fn iter(&self) -> impl Iterator<Item = (&Path, &Entry)> {
-        let (mut base, mut over) = (self.base.iter().peekable(), self.over.iter().peekable());
-        std::iter::from_fn(move || {
-            loop {
-                let order = match (base.peek(), over.peek()) {
-                    (Some((base, _)), Some((over, _))) => base.cmp(over),
-                    (Some(_), None) => std::cmp::Ordering::Less,
-                    (None, _) => std::cmp::Ordering::Greater,
-                };
-                if order.is_lt() {
-                    return base.next().map(|(path, entry)| (path.as_path(), entry));
-                }
-                if order.is_eq() {
-                    base.next();
-                }
-                if let (path, Some(entry)) = over.next()? {
-                    return Some((path.as_path(), entry));
-                }
-            }
+        // pieces of the shared tree, each up to the next path that has something over it
+        let mut from = 0;
+        self.over.iter().map(Some).chain([None]).flat_map(move |over| {
+            let place = over.map_or(Err(self.base.len()), |(path, _)| self.base.place(path));
+            let piece = self.base.between(from, place.unwrap_or_else(|at| at));
+            from = place.map_or_else(|at| at, |at| at + 1);
+            let own = over.and_then(|(path, entry)| Some((path.as_path(), entry.as_ref()?)));
+            piece.iter().map(|(path, entry)| (path.as_path(), entry)).chain(own)
         })
     }
 
     /// How many entries there are.
     pub fn len(&self) -> usize {
-        let more = |(path, entry): (&PathBuf, &Option<Entry>)| match (self.base.contains_key(path), entry) {
+        let more = |(path, entry): (&PathBuf, &Option<Entry>)| match (self.base.place(path).is_ok(), entry) {
             (true, None) => -1,
             (false, Some(_)) => 1,
             _ => 0,
@@ -229,29 +217,60 @@ impl Snapshot {
     /// entry in order of path. `root` in a link's target is written `${WORKDIR}`, so that the value does not
     /// depend on where the tree lies.
     pub fn tree_md5(&self, root: &Path) -> String {
+        let absolute = |entry: &Entry| matches!(&entry.kind, Kind::Link(target) if target.is_absolute());
+        // that of a shared tree is the same for all who share it, unless a link may lead to the root
+        match self.over.is_empty() && !self.base.iter().any(|(_, entry)| absolute(entry)) {
+            true => self.base.sum(|| self.listed(root)).to_owned(),
+            false => self.listed(root),
+        }
+    }
+
+    fn listed(&self, root: &Path) -> String {
         let mut sum = md5::Context::new();
         let root = root.as_os_str().as_bytes();
+        let mut line = Vec::new();
         for (path, entry) in self.iter() {
+            line.clear();
             match &entry.kind {
-                Kind::File { md5, .. } => sum.consume(format!("f {:04o} {} ", entry.mode, hex(md5))),
-                Kind::Directory => sum.consume(format!("d {:04o} ", entry.mode)),
-                Kind::Other => sum.consume("o "),
+                Kind::File { md5, .. } => {
+                    let _ = write!(line, "f {:04o} ", entry.mode);
+                    line.extend(hex(md5).as_bytes());
+                    line.push(b' ');
+                }
+                Kind::Directory => drop(write!(line, "d {:04o} ", entry.mode)),
+                Kind::Other => line.extend(b"o "),
                 Kind::Link(target) => {
-                    sum.consume("l ");
-                    match target.as_os_str().as_bytes().strip_prefix(root) {
-                        Some(rest) => {
-                            sum.consume(b"${WORKDIR}");
-                            sum.consume(rest);
-                        }
-                        None => sum.consume(target.as_os_str().as_bytes()),
+                    line.extend(b"l ");
+                    let target = target.as_os_str().as_bytes();
+                    match target.strip_prefix(root) {
+                        Some(rest) => line.extend([&b"${WORKDIR}"[..], rest].concat()),
+                        None => line.extend(target),
                     }
-                    sum.consume(b"\0");
+                    line.push(0);
                 }
             }
-            sum.consume(path.as_os_str().as_bytes());
-            sum.consume(b"\0");
+            line.extend(path.as_os_str().as_bytes());
+            line.push(0);
+            sum.consume(&line);
         }
         hex(&sum.finalize().0)
+    }
+
+    /// A regular file with these contents whose contents are kept.
+    pub fn kept(&self, md5: &Md5) -> Option<(&Path, Slot)> {
+        let over = self.over.iter().filter_map(|(path, entry)| Some((path.as_path(), entry.as_ref()?)));
+        let mut all = self.base.with_md5(md5).chain(over);
+        all.find_map(|(path, entry)| match entry.kind {
+            Kind::File { md5: known, pack: Some(slot) } if known == *md5 => Some((path, slot)),
+            _ => None,
+        })
+    }
+
+    /// Whether a regular file has these contents.
+    pub fn has(&self, md5: &Md5) -> bool {
+        let over = self.over.values().flatten();
+        self.base.with_md5(md5).any(|(path, _)| !self.over.contains_key(path))
+            || over.into_iter().any(|entry| matches!(&entry.kind, Kind::File { md5: known, .. } if known == md5))
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::ops::Bound;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -71,9 +70,8 @@ impl Snapshot {
 
     /// What lies below `path`, and itself if `whole`, is not there.
     fn hide(&self, path: &Path, whole: bool, over: &mut BTreeMap<PathBuf, Option<Entry>>) {
-        let below = self.lower().range::<Path, _>((Bound::Excluded(path), Bound::Unbounded));
-        for (path, _) in below.take_while(|(other, _)| other.starts_with(path)) {
-            over.insert(path.clone(), None);
+        for path in self.lower().below(path) {
+            over.insert(path.to_owned(), None);
         }
         if whole {
             over.insert(path.to_owned(), None);

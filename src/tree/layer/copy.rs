@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, UTIME_OMIT};
 
 use super::Layer;
-use crate::tree::snapshot::{Entries, Entry, Kind, Snapshot, Stamp};
+use crate::tree::snapshot::{Entry, Kind, Snapshot, Stamp};
 
 /// Threads that make files; more of them stand in each other's way.
 const MAKERS: usize = 4;
@@ -53,7 +53,7 @@ impl Layer {
         if let Some(error) = work.failed {
             return Err(error);
         }
-        let mut entries: Entries = work.made.into_iter().collect();
+        let mut entries: HashMap<PathBuf, Entry> = work.made.into_iter().collect();
         if self.has_hard_links() {
             // another name changes the status of the file that has the first one
             for (path, entry) in &mut entries {
@@ -67,7 +67,7 @@ impl Layer {
             entries.insert(path.to_owned(), Entry::new(Kind::Directory, &fs::symlink_metadata(full)?));
         }
         self.root_to(to)?;
-        Ok(Snapshot::of(entries))
+        Ok(Snapshot::of(entries.into_iter().collect()))
     }
 
     /// Gives the folder `to` what no snapshot has: the mode and the time of the root.

@@ -8,8 +8,9 @@ use std::path::Path;
 use walkdir::WalkDir;
 
 use super::record::{Head, VERSION};
+use crate::tree::Entries;
 use crate::tree::hash::{Md5, md5_of_file};
-use crate::tree::snapshot::{Entries, Entry, Kind, Most, SnapshotError, below};
+use crate::tree::snapshot::{Entry, Kind, Most, SnapshotError, below};
 
 /// What unpacking told of a tree.
 #[derive(Debug, Default)]

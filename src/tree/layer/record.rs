@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::tree::Entries;
 use crate::tree::pack::{PACK_FILE_LIMIT, Slot};
-use crate::tree::snapshot::{Entries, Entry, Kind, Stamp};
+use crate::tree::snapshot::{Entry, Kind, Stamp};
 
 /// To be raised whenever an older layer is not what would be made now.
 pub const VERSION: u32 = 1;
@@ -32,7 +33,7 @@ pub struct Head {
 pub fn write(path: &Path, head: &Head, entries: &Entries) -> io::Result<()> {
     let mut out = serde_json::to_vec(head)?;
     out.push(b'\n');
-    for (path, entry) in entries {
+    for (path, entry) in entries.iter() {
         let (kind, more): (u8, &[u8]) = match &entry.kind {
             Kind::File { md5, .. } => (b'f', md5),
             Kind::Link(target) => (b'l', target.as_os_str().as_bytes()),
@@ -148,13 +149,15 @@ mod tests {
             ("p", entry(Kind::Other)),
         ]
         .map(|(path, entry)| (path.into(), entry))
-        .into();
+        .into_iter()
+        .collect();
         let head = Head { version: VERSION, remarks: vec!["x".into()], entries: 5, ..Head::default() };
         let path = dir.path().join("record");
         write(&path, &head, &entries).unwrap();
         let (read_head, read_entries, packed) = read(&path).unwrap();
         assert_eq!((read_head, packed), (head.clone(), 6));
-        assert_eq!(format!("{read_entries:?}"), format!("{entries:?}"));
+        let all = |entries: &Entries| format!("{:?}", entries.iter().collect::<Vec<_>>());
+        assert_eq!(all(&read_entries), all(&entries));
         assert_eq!(self::head(&path).unwrap(), head);
         let whole = fs::read(&path).unwrap();
         for cut in 0..whole.len() {
