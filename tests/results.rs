@@ -109,9 +109,33 @@ fn what_changed_is_run_again() {
     assert_eq!(again(&["--eclass-edits"]), "", "an option that shows in reports");
     again(&[]);
     assert_eq!(again(&["--jobs", "1", "--fail-on", "never"]), "abcd", "options that do not");
-    // another place of the same name comes before
+    // what links lead to, what may be executed, and what lies beside
+    fs::set_permissions(repo.join("app-misc/c/files/note"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    assert_eq!(again(&[]), "abd", "a mode");
+    put(&repo.join("app-misc/c/beside.txt"), "x");
+    assert_eq!(again(&[]), "abd", "a file beside the ebuild");
+    put(&repo.join("eclass/beside.txt"), "x");
+    assert_eq!(again(&[]), "", "a file beside the eclasses");
+    put(&repo.join("app-misc/c/metadata.xml"), "x");
+    assert_eq!(again(&[]), "abcd", "what no phase sees");
+    fs::rename(repo.join("eclass"), repo.join("moved")).unwrap();
+    std::os::unix::fs::symlink("moved", repo.join("eclass")).unwrap();
+    assert_eq!(again(&[]), "", "a link in the place of the eclasses");
     put(&repo.join("app-misc/a/a-1.ebuild"), fs::read_to_string(repo.join("app-misc/b/b-1.ebuild")).unwrap());
-    assert_eq!(again(&[]), "bcd");
+    assert_eq!(again(&[]), "bcd", "another text under the name");
+}
+
+#[test]
+fn an_eclass_that_hides_itself() {
+    let place = overlay("0");
+    let eclass = place.repo().join("eclass/one.eclass");
+    let text = fs::read_to_string(&eclass).unwrap();
+    let forged = "declare -f eb_print_metadata | sed '1s/eb_/real_/' > \"${T}\"/f; . \"${T}\"/f; eb_print_metadata() { INHERITED= real_print_metadata; }\n";
+    put(&eclass, text.clone() + forged);
+    report(&place, &[]);
+    put(&eclass, text);
+    assert_eq!(cached(&mut report(&place, &[])), "cd");
 }
 
 #[test]

@@ -59,6 +59,7 @@ pub fn run(args: AuditArgs) -> Result<u8> {
         eprintln!("ebaudit: {}: {}", crate::escape::escape_path(&problem.path), printable(&problem.message));
     }
     for name in &set.missing {
+        let name = printable(name);
         eprintln!("ebaudit: the master {name} is not here; name it with --repository {name}=PATH");
     }
     let bars = progress::Bars::new(args.output.quiet);

@@ -1,15 +1,14 @@
 //! `--commits` and `--staged`: which files git says were changed, and the ebuilds that this touches.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use super::touch::Touched;
 use crate::escape::escape_path;
-use crate::gentoo::repository::EbuildFile;
 use crate::report::printable;
 
 /// What `--commits` compares where it names nothing: as with pkgcheck, what was not pushed yet.
@@ -18,12 +17,7 @@ pub const UNPUSHED: &str = "origin..HEAD";
 /// The changed files of a repository, relative to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    ebuilds: BTreeSet<PathBuf>,
-    /// Packages of which a file below `files/` or the Manifest was changed.
-    packages: BTreeSet<PathBuf>,
-    eclasses: BTreeSet<String>,
-    /// Whether a file was changed that can show in any ebuild.
-    beyond: bool,
+    pub touched: Touched,
     /// Staged ebuilds that the working tree lacks.
     absent: Vec<PathBuf>,
     /// Whether nothing was there to compare, as in a clone of the newest commit alone.
@@ -58,7 +52,8 @@ impl Changes {
         let mut changes = Changes::listed(repository, &["diff", "--cached"])?;
         // what is deleted in the index is gone on purpose
         let there = Changes::listed(repository, &["diff", "--cached", "--diff-filter=d"])?;
-        changes.absent = there.ebuilds.into_iter().filter(|path| !repository.join(path).exists()).collect();
+        changes.absent =
+            there.touched.ebuilds().filter(|path| !repository.join(path).exists()).map(Path::to_owned).collect();
         Ok(changes)
     }
 
@@ -69,52 +64,14 @@ impl Changes {
             bail!("git {}: {}", words.join(" "), said(&done));
         }
         let names = done.stdout.split(|b| *b == 0).filter(|name| !name.is_empty());
-        Ok(Changes::from_paths(names.map(|name| Path::new(OsStr::from_bytes(name)))))
-    }
-
-    fn from_paths<'a>(paths: impl Iterator<Item = &'a Path>) -> Changes {
-        let mut changes = Changes::default();
-        for path in paths {
-            let names: Vec<&OsStr> = path
-                .components()
-                .filter_map(|part| if let Component::Normal(name) = part { Some(name) } else { None })
-                .collect();
-            let suffix = path.extension().unwrap_or_default();
-            match names[..] {
-                [first, ..] if first == "profiles" => changes.beyond = true,
-                [first, file] if first == "metadata" => {
-                    changes.beyond |= file == "layout.conf" || file == "ebaudit.toml";
-                }
-                [first, _] if first == "eclass" && suffix == "eclass" => {
-                    changes.eclasses.extend(path.file_stem().and_then(OsStr::to_str).map(str::to_owned));
-                }
-                [_, _, _] if suffix == "ebuild" => drop(changes.ebuilds.insert(path.to_owned())),
-                [category, package, file] if file == "Manifest" => {
-                    changes.packages.insert(Path::new(category).join(package));
-                }
-                [category, package, folder, _, ..] if folder == "files" => {
-                    changes.packages.insert(Path::new(category).join(package));
-                }
-                _ => {}
-            }
-        }
-        changes
-    }
-
-    /// Whether an ebuild is touched. `inherited` gives its eclasses, none where it can't be sourced; it is asked only where
-    /// that matters.
-    pub fn touch(&self, ebuild: &EbuildFile, inherited: impl FnOnce() -> Option<Vec<String>>) -> bool {
-        let path = ebuild.relative();
-        self.ebuilds.contains(&path)
-            || path.parent().is_some_and(|dir| self.packages.contains(dir))
-            || (!self.eclasses.is_empty()
-                && inherited().is_none_or(|names| names.iter().any(|name| self.eclasses.contains(name))))
+        let touched = names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect();
+        Ok(Changes { touched, ..Changes::default() })
     }
 
     /// What the choice leaves out that it may not.
     pub fn remarks(&self) -> Vec<String> {
         let mut out = Vec::new();
-        if self.beyond {
+        if self.touched.is_beyond() {
             out.push("profiles/ or the repository's settings were changed as well, which any ebuild may show: only ebuilds that were touched themselves were audited".to_owned());
         }
         if self.nothing {
@@ -196,39 +153,4 @@ fn is_index_of(repository: &Path, index: &Path) -> bool {
 fn said(done: &Output) -> String {
     let text = String::from_utf8_lossy(&done.stderr);
     printable(text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::gentoo::cpv::Cpv;
-
-    #[test]
-    fn what_is_touched() {
-        let names = [
-            "app-misc/a/a-1.ebuild",
-            "app-misc/b/files/x/y.patch",
-            "app-misc/c/Manifest",
-            "app-misc/d/metadata.xml",
-            "eclass/one.eclass",
-            "eclass/tests/two.sh",
-            "README.md",
-            "metadata/md5-cache/app-misc/e-1",
-        ];
-        let changes = Changes::from_paths(names.into_iter().map(Path::new));
-        let ebuild = |name: &str| EbuildFile {
-            cpv: Cpv::from_ebuild("app-misc", name, OsStr::new(&format!("{name}-1.ebuild"))).unwrap(),
-            path: format!("/repo/app-misc/{name}/{name}-1.ebuild").into(),
-            repository: "x".to_owned(),
-        };
-        let touched = |name: &str, inherited: &[&str]| {
-            let names = inherited.iter().map(|name| (*name).to_owned()).collect();
-            changes.touch(&ebuild(name), || Some(names))
-        };
-        assert!(touched("a", &[]) && touched("b", &[]) && touched("c", &[]));
-        assert!(!touched("d", &[]) && !touched("e", &["two"]) && touched("f", &["two", "one"]));
-        assert!(changes.touch(&ebuild("g"), || None), "what can't be sourced may have inherited it");
-        assert!(changes.remarks().is_empty());
-        assert!(Changes::from_paths([Path::new("profiles/arch/make.defaults")].into_iter()).remarks().len() == 1);
-    }
 }

@@ -11,6 +11,7 @@ use super::shard;
 use crate::audit;
 use crate::audit::context::Context;
 use crate::gentoo::filters::{self, Candidate};
+use crate::gentoo::inherits;
 use crate::gentoo::masters::RepositorySet;
 use crate::gentoo::md5_cache::Md5Cache;
 use crate::gentoo::repository::EbuildFile;
@@ -50,12 +51,15 @@ pub fn changes(args: &AuditArgs, repository: &Path) -> Result<Option<Changes>> {
 /// The ebuilds that the changes touch, or all.
 fn touched(context: &Context, changes: Option<&Changes>, ebuilds: Vec<EbuildFile>) -> Vec<EbuildFile> {
     let Some(changes) = changes else { return ebuilds };
-    let cache = Md5Cache::new(&context.set);
     let inherited = |ebuild: &EbuildFile| {
-        let metadata = cache.load(ebuild).or_else(|| audit::metadata(context, ebuild))?;
-        Some(metadata.inherited)
+        // the repository's own cache may have come with the change
+        let mut names = audit::metadata(context, ebuild)?.inherited;
+        let text = context.set.repository.within.read(&ebuild.path).ok()??;
+        names.extend(inherits::named(&context.set, &text));
+        Some(names)
     };
-    ebuilds.into_par_iter().filter(|ebuild| changes.touch(ebuild, || inherited(ebuild))).collect()
+    let touched = |ebuild: &EbuildFile| changes.touched.touch(&context.set, ebuild, || inherited(ebuild));
+    ebuilds.into_par_iter().filter(touched).collect()
 }
 
 /// The ebuilds that the filters leave; without a metadata cache they are sourced for it.

@@ -17,6 +17,7 @@ mod plan;
 mod pool;
 mod progress;
 mod shard;
+mod touch;
 
 use std::process::ExitCode;
 

@@ -9,6 +9,7 @@ pub mod cpv;
 pub mod dependency;
 pub mod depstring;
 pub mod filters;
+pub mod inherits;
 pub mod layout;
 pub mod manifest;
 pub mod masters;

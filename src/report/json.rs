@@ -10,7 +10,7 @@ use crate::phase::sandbox::Tier;
 
 /// One document.
 pub fn document(out: &mut dyn Write, report: &Report) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, report)?;
+    serde_json::to_writer_pretty(Escaped(&mut *out), report)?;
     out.write_all(b"\n")
 }
 
@@ -110,6 +110,52 @@ fn unfinished(data: &[u8], error: &serde_json::Error) -> String {
 }
 
 fn line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
+    serde_json::to_writer(Escaped(&mut *out), value)?;
     out.write_all(b"\n")
+}
+
+/// Writes JSON so that a terminal can be shown it, too: control characters beyond ASCII and marks that turn the direction of writing, which JSON
+/// may have as they are, as `\\uNNNN`. They stand in strings only.
+struct Escaped<'a>(&'a mut dyn Write);
+
+impl Write for Escaped<'_> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let mut done = 0;
+        for at in memchr::memchr3_iter(0x7f, 0xc2, 0xe2, text) {
+            let (length, number) = match text[at..] {
+                [0x7f, ..] => (1, 0x7f),
+                [0xc2, low @ 0x80..=0x9f, ..] => (2, u32::from(low)),
+                [0xe2, 0x80, low @ (0x8e | 0x8f | 0xaa..=0xae), ..] => (3, 0x1f80 + u32::from(low)),
+                [0xe2, 0x81, low @ 0xa6..=0xa9, ..] => (3, 0x1fc0 + u32::from(low)),
+                _ => continue,
+            };
+            self.0.write_all(&text[done..at])?;
+            write!(self.0, "\\u{number:04x}")?;
+            done = at + length;
+        }
+        self.0.write_all(&text[done..])?;
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_a_terminal_obeys() {
+        let text =
+            "a\u{7f}\u{80}\u{9b}\u{9f}\u{a0}\u{200d}\u{200e}\u{202a}\u{202e}\u{2066}\u{2069}\u{20ac}\u{e9}\u{1b}";
+        let mut out = Vec::new();
+        line(&mut out, &text).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        assert_eq!(serde_json::from_str::<String>(&out).unwrap(), text);
+        let plain =
+            "\"a\\u007f\\u0080\\u009b\\u009f\u{a0}\u{200d}\\u200e\\u202a\\u202e\\u2066\\u2069\u{20ac}\u{e9}\\u001b\"\n";
+        assert_eq!(out, plain);
+    }
 }

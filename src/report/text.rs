@@ -74,8 +74,8 @@ fn finding(out: &mut dyn Write, renderer: &Renderer, group: &Group) -> io::Resul
     }
     if !others.is_empty() {
         let one = |(ebuild, finding): &(&EbuildReport, &Finding)| match finding.line {
-            Some(line) => format!("{}:{line}", ebuild.cpv),
-            None => ebuild.cpv.clone(),
+            Some(line) => format!("{}:{line}", printable(&ebuild.cpv)),
+            None => printable(&ebuild.cpv),
         };
         let names: Vec<_> = others.iter().map(one).collect();
         head = head.element(Title::NOTE.message(format!("the same in {}", names.join(", "))));
@@ -192,7 +192,7 @@ fn line(ebuild: &EbuildReport) -> String {
         }
         _ => printable(ebuild.reason.as_deref().unwrap_or("no reason given")),
     };
-    format!("{word:<5} {:<50} {what}", ebuild.cpv)
+    format!("{word:<5} {:<50} {what}", printable(&ebuild.cpv))
 }
 
 fn summary(out: &mut dyn Write, report: &Report) -> io::Result<()> {

@@ -1,21 +1,27 @@
 //! What the report of one ebuild depends on.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
 
 use crate::audit::context::Context;
 use crate::audit::{distfiles, variables};
+use crate::gentoo::inherits;
 use crate::gentoo::metadata::Metadata;
 use crate::gentoo::profile::{UsePackage, UseState};
 use crate::gentoo::repository::EbuildFile;
+use crate::phase::runner::interrupted;
 use crate::tree::untrusted;
 
-/// Bytes of a file that is an input; an ebuild with a larger one is always run.
+/// Bytes of the files of a package; an ebuild with more is always run.
 const LARGEST: u64 = 64 << 20;
+/// Files of a package; likewise.
+const MOST: usize = 10_000;
 
 /// The ebuild and the files beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,14 +39,15 @@ impl Inputs {
         let bytes = inside(&ebuild.path, &root)?;
         let mut sum = md5::Context::new();
         sum.consume(md5::compute(&bytes).0);
-        sum.consume(digests.files(&ebuild.dir().join("files"), &root)?);
+        sum.consume(digests.package(ebuild.dir(), &root)?);
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Some(Inputs { digest: format!("{:x}", sum.finalize()), text })
     }
 }
 
-/// What USE and SRC_URI of an ebuild come to: the variables that its phases see, and the distfiles with their digests.
-pub fn settled(context: &Context, ebuild: &EbuildFile, metadata: &Metadata) -> String {
+/// What USE and SRC_URI of an ebuild come to: the variables that its phases see, and the distfiles with their digests. None where a distfile has
+/// none, so that it may be another one next time.
+pub fn settled(context: &Context, ebuild: &EbuildFile, metadata: &Metadata) -> Option<String> {
     let package = UsePackage { cpv: &ebuild.cpv, metadata, repository: &ebuild.repository };
     let flags = UseState::compute(&context.profile, &context.config, package, &context.options.use_changes);
     let mut sum = md5::Context::new();
@@ -50,11 +57,14 @@ pub fn settled(context: &Context, ebuild: &EbuildFile, metadata: &Metadata) -> S
             let names: Vec<String> = found.iter().map(|f| f.name.clone()).collect();
             sum.consume(variables::settled(&flags, &names, false));
             for file in found {
+                if file.hashes.is_empty() {
+                    return None;
+                }
                 sum.consume(format!("{} {} {:?}\0", file.name, file.size, file.hashes));
             }
         }
     }
-    format!("{:x}", sum.finalize())
+    Some(format!("{:x}", sum.finalize()))
 }
 
 /// Digests that several ebuilds share.
@@ -73,8 +83,10 @@ impl Digests {
         digest
     }
 
-    /// The eclasses of these names, as `inherit` finds them now, with their md5s; none where one is not there.
-    pub fn eclasses(&self, context: &Context, names: &[String]) -> Option<Vec<(String, String)>> {
+    /// The eclasses that an ebuild says it inherited, and those of its own repository that its text names; as `inherit` finds them now, with their md5s; none where one is not there.
+    pub fn eclasses(&self, context: &Context, said: &[String], text: &str) -> Option<Vec<(String, String)>> {
+        let mut names = inherits::named(&context.set, text);
+        names.extend(said.iter().cloned());
         let digest = |name: &String| {
             let (_, path) = context.set.find_eclass(name)?;
             let sum = self.of(&path, || Some(md5::compute(read(&fs::canonicalize(&path).ok()?)?).0))?;
@@ -84,39 +96,62 @@ impl Digests {
     }
 
     /// Whether none of the eclasses was touched since `moment`.
-    pub fn eclasses_are_older(&self, context: &Context, names: &[String], moment: SystemTime) -> bool {
-        names.iter().all(|name| {
+    pub fn eclasses_are_older(&self, context: &Context, eclasses: &[(String, String)], moment: SystemTime) -> bool {
+        eclasses.iter().all(|(name, _)| {
             let touched = context.set.find_eclass(name).and_then(|(_, path)| fs::metadata(path).ok()?.modified().ok());
             touched.is_some_and(|touched| touched < moment)
         })
     }
 
-    /// All files below `dir`, by name and contents; those of none where it is not there.
-    fn files(&self, dir: &Path, root: &Path) -> Option<[u8; 16]> {
+    /// All that the phases see of the package: what is in its folder, by name, contents, links and whether it may be executed. Its ebuilds, the
+    /// Manifest and metadata.xml are left out: no phase has a use for them, and they change with every other version.
+    fn package(&self, dir: &Path, root: &Path) -> Option<[u8; 16]> {
         self.of(dir, || {
             let mut sum = md5::Context::new();
-            if !dir.is_dir() {
-                return Some(sum.finalize().0);
-            }
-            for item in walkdir::WalkDir::new(dir).sort_by_file_name() {
+            let mut left = LARGEST;
+            let mut read = HashMap::new();
+            for (count, item) in walkdir::WalkDir::new(dir).min_depth(1).sort_by_file_name().into_iter().enumerate() {
                 let item = item.ok()?;
-                let name = item.path().strip_prefix(dir).ok()?;
+                if count > MOST || interrupted() {
+                    return None;
+                }
+                let known = item.depth() == 1 && is_of_the_package(item.file_name());
+                if known {
+                    continue;
+                }
+                sum.consume(item.path().strip_prefix(dir).ok()?.as_os_str().as_encoded_bytes());
                 let kind = item.file_type();
-                sum.consume(name.as_os_str().as_encoded_bytes());
                 if kind.is_dir() {
                     sum.consume(b"\0d");
-                } else if kind.is_symlink() {
+                    continue;
+                }
+                if kind.is_symlink() {
                     sum.consume(b"\0l");
                     sum.consume(fs::read_link(item.path()).ok()?.as_os_str().as_encoded_bytes());
-                    sum.consume(md5::compute(inside(item.path(), root)?).0);
-                } else {
-                    sum.consume(b"\0f");
-                    sum.consume(md5::compute(inside(item.path(), root)?).0);
                 }
+                let real = fs::canonicalize(item.path()).ok().filter(|real| real.starts_with(root))?;
+                // many links may lead to one file
+                let md5 = match read.get(&real) {
+                    Some(md5) => *md5,
+                    None => {
+                        let data = self::read(&real)?;
+                        left = left.checked_sub(data.len() as u64)?;
+                        *read.entry(real.clone()).or_insert(md5::compute(data).0)
+                    }
+                };
+                sum.consume(if fs::metadata(&real).ok()?.mode() & 0o100 != 0 { b"\0x" } else { b"\0f" });
+                sum.consume(md5);
             }
+            // it may be a link, which may come to lead elsewhere
+            sum.consume(fs::canonicalize(dir).ok()?.as_os_str().as_encoded_bytes());
             Some(sum.finalize().0)
         })
     }
+}
+
+fn is_of_the_package(name: &OsStr) -> bool {
+    matches!(name.as_encoded_bytes(), b"Manifest" | b"metadata.xml" | b"ChangeLog")
+        || name.as_encoded_bytes().ends_with(b".ebuild")
 }
 
 /// The contents of a file that lies below `root`, wherever links lead.

@@ -70,8 +70,9 @@ impl Question<'_> {
         }
         let entry = self.results.store.read(&self.ebuild.relative())?;
         let same = entry.inputs == self.inputs.digest
-            && entry.eclasses == self.results.digests.eclasses(self.context, &entry.metadata.inherited)?
-            && entry.settled == inputs::settled(self.context, self.ebuild, &entry.metadata);
+            && entry.eclasses
+                == self.results.digests.eclasses(self.context, &entry.metadata.inherited, &self.inputs.text)?
+            && entry.settled == inputs::settled(self.context, self.ebuild, &entry.metadata)?;
         let source = self.inputs.text.clone();
         same.then_some(EbuildReport { source, cached: true, ..entry.report })
     }
@@ -86,13 +87,13 @@ impl Question<'_> {
     fn try_keep(&self, report: &EbuildReport) -> Option<()> {
         let metadata = report.metadata.clone()?;
         let digests = &self.results.digests;
-        let eclasses = digests.eclasses(self.context, &metadata.inherited)?;
+        let eclasses = digests.eclasses(self.context, &metadata.inherited, &self.inputs.text)?;
         // somebody may have edited them while the ebuild ran
         let now = Inputs::of(self.context, self.ebuild, &Digests::default())?;
-        if now != self.inputs || !digests.eclasses_are_older(self.context, &metadata.inherited, self.results.began) {
+        if now != self.inputs || !digests.eclasses_are_older(self.context, &eclasses, self.results.began) {
             return None;
         }
-        let settled = inputs::settled(self.context, self.ebuild, &metadata);
+        let settled = inputs::settled(self.context, self.ebuild, &metadata)?;
         let entry = Entry { inputs: now.digest, eclasses, settled, metadata: *metadata, report: report.clone() };
         self.results.store.write(&self.ebuild.relative(), &entry)
     }

@@ -1,12 +1,15 @@
 //! What all reports of a run depend on beside their ebuilds.
 
+use std::ffi::OsStr;
 use std::fmt::Debug;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use crate::audit::context::Context;
 use crate::phase::job::find_program;
+use crate::tree::untrusted;
 
 /// The program, the tools, the repositories and the options, as one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,9 +78,16 @@ impl RunKey {
         add(format!("{:?} {}", context.options.bounds, context.options.limits).as_bytes());
         add(format!("{:?} {}", context.options.most, context.options.eclass_edits).as_bytes());
         add(context.run.sandbox.tier().name().as_bytes());
+        add(context.set.repository.name.as_bytes());
         for location in context.set.locations() {
             add(location.as_os_str().as_encoded_bytes());
         }
+        for dir in context.set.eclass_dirs() {
+            // it may be a link; and an eclass can read what lies beside it
+            add(fs::canonicalize(&dir).unwrap_or_default().as_os_str().as_encoded_bytes());
+            add(&beside_eclasses(&dir));
+        }
+        add(programs().as_bytes());
         for tool in TOOLS {
             add(identity(tool).as_bytes());
         }
@@ -109,6 +119,36 @@ fn build_id(head: &[u8]) -> Option<Vec<u8>> {
     let note = [&4u32.to_ne_bytes()[..], &20u32.to_ne_bytes(), &3u32.to_ne_bytes(), b"GNU\0"].concat();
     let at = memchr::memmem::find(head, &note)? + note.len();
     head.get(at..at + 20).map(<[u8]>::to_vec)
+}
+
+/// The files in a folder of eclasses that are none, with their digests.
+fn beside_eclasses(dir: &Path) -> Vec<u8> {
+    let items = fs::read_dir(dir).into_iter().flatten().flatten();
+    let others = items.filter(|item| item.path().extension() != Some(OsStr::new("eclass")));
+    let mut files: Vec<PathBuf> = others.map(|item| item.path()).collect();
+    files.sort();
+    let mut sum = md5::Context::new();
+    for file in files.iter().filter_map(|file| fs::canonicalize(file).ok()) {
+        sum.consume(file.as_os_str().as_encoded_bytes());
+        sum.consume(untrusted::read(&file, 1 << 20).unwrap_or_default());
+    }
+    sum.finalize().0.to_vec()
+}
+
+/// PATH, and the names of all programs there: a phase may ask whether one is there.
+fn programs() -> String {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut sum = md5::Context::new();
+    for dir in std::env::split_paths(&path) {
+        let mut names: Vec<_> =
+            fs::read_dir(&dir).into_iter().flatten().flatten().map(|item| item.file_name()).collect();
+        names.sort();
+        for name in names {
+            sum.consume(name.as_encoded_bytes());
+            sum.consume(b"\0");
+        }
+    }
+    format!("{} {:x}", path.display(), sum.finalize())
 }
 
 fn identity(tool: &str) -> String {

@@ -1,0 +1,51 @@
+//! The eclasses that a text names, without running it.
+
+use std::collections::BTreeSet;
+
+use super::masters::RepositorySet;
+use super::names;
+
+/// The words of `inherit` commands that are plain names, whatever stands around the commands: some may never run.
+pub fn literal(text: &str) -> BTreeSet<String> {
+    let joined = text.replace("\\\n", " ");
+    let mut found = BTreeSet::new();
+    for line in joined.lines() {
+        let commands = line.split([';', '&', '|', '{', '}', '(', ')']);
+        for command in commands {
+            let words = command.split(['#']).next().unwrap_or_default();
+            let mut words = words.split_whitespace().skip_while(|word| matches!(*word, "then" | "else" | "do" | "!"));
+            if words.next() == Some("inherit") {
+                found.extend(words.filter(|word| names::is_eclass(word)).map(str::to_owned));
+            }
+        }
+    }
+    found
+}
+
+/// The eclasses of the audited repository itself that an ebuild names, and those that these name. What its shell says that
+/// it inherited can be forged by one of them; what its text says can't.
+pub fn named(set: &RepositorySet, text: &str) -> BTreeSet<String> {
+    let own = set.repository.location.join("eclass");
+    let within = &set.repository.within;
+    let mut found = BTreeSet::new();
+    let mut todo: Vec<String> = literal(text).into_iter().collect();
+    while let Some(name) = todo.pop() {
+        let path = own.join(format!("{name}.eclass"));
+        let Ok(Some(text)) = within.read(&path) else { continue };
+        if found.insert(name) {
+            todo.extend(literal(&text));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_names_wherever_they_stand() {
+        let text = "inherit a b-c \\\n\td # e\n[[ ${PV} == 9999 ]] && inherit git-r3\nif x; then inherit f ${g} \"h\"; fi\n# inherit i\necho inherit j\n";
+        assert_eq!(literal(text).into_iter().collect::<Vec<_>>(), ["a", "b-c", "d", "f", "git-r3"]);
+    }
+}
