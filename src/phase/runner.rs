@@ -154,11 +154,6 @@ pub fn run(task: &Task, mut step: impl FnMut(Step, &mut Walls) -> bool) -> io::R
     let mut looked = Instant::now();
     let end = loop {
         let now = Instant::now();
-        // a stopped terminal, or a machine that slept: that time is not the ebuild's
-        if now - looked > STOPPED {
-            deadline += now - looked;
-        }
-        looked = now;
         if now >= deadline {
             break Some(End::TimedOut);
         }
@@ -175,6 +170,12 @@ pub fn run(task: &Task, mut step: impl FnMut(Step, &mut Walls) -> bool) -> io::R
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
+        // a stopped terminal, or a machine that slept: that time is not the ebuild's
+        let gap = looked.elapsed();
+        if gap > STOPPED {
+            deadline += gap;
+        }
+        looked = Instant::now();
         let (over, told) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
         if over {
             break None;
