@@ -196,7 +196,32 @@ fn shards(place: &Place, of: usize, format: &str) -> Vec<PathBuf> {
 }
 
 fn merge(place: &Place, reports: &[PathBuf], words: &[&str]) -> Done {
-    run(place, ebaudit(place).arg("merge").args(reports).args(words))
+    run(place, ebaudit(place).arg("merge").args(reports).args(words).arg("--repository").arg(place.repo()))
+}
+
+#[test]
+fn a_report_names_no_file_of_this_machine() {
+    let place = overlay();
+    let parts = shards(&place, 1, "json");
+    put(&place.path().join("a/b/secret.ebuild"), "line one\n".repeat(40) + "canary-secret\n");
+    let text = fs::read_to_string(&parts[0]).unwrap();
+    let mut report: Value = serde_json::from_str(&text).unwrap();
+    report["repository"]["location"] = place.path().to_str().unwrap().into();
+    for ebuild in report["ebuilds"].as_array_mut().unwrap() {
+        for finding in ebuild["findings"].as_array_mut().unwrap() {
+            (finding["line"], finding["end_line"]) = (41.into(), 41.into());
+        }
+        ebuild["path"] = "a/b/secret.ebuild".into();
+    }
+    put(&parts[0], report.to_string());
+    for words in [&[][..], &["--repository", "repo"], &["--diff"]] {
+        let done = run(&place, ebaudit(&place).arg("merge").args(&parts).args(words));
+        assert!(done.code != Some(2) && !done.stdout.contains("canary-secret"), "{} {}", done.stdout, done.stderr);
+    }
+    // the same in the repository's own folder is quoted
+    put(&place.repo().join("a/b/secret.ebuild"), "line one\n".repeat(40) + "canary-secret\n");
+    let done = run(&place, ebaudit(&place).arg("merge").args(&parts).args(["--repository", "repo"]));
+    assert!(done.stdout.contains("canary-secret"), "{} {}", done.stdout, done.stderr);
 }
 
 #[test]
