@@ -147,6 +147,43 @@ fn in_a_hook() {
     assert!(done.code == Some(2) && done.stderr.contains("not a git repository"), "{}", done.stderr);
 }
 
+/// A commit can hold the files of a bare repository, whose settings name programs.
+#[test]
+fn a_bare_repository_in_a_commit_runs_nothing() {
+    let place = committed();
+    let inner = place.repo().join("below/overlay");
+    found(&inner, "inner", "", &["app-misc"]);
+    put(&inner.join("app-misc/z/z-1.ebuild"), "EAPI=8\nSLOT=0\nS=${WORKDIR}\n");
+    let ran = place.path().join("ran");
+    let program = format!("touch {}; false", ran.display());
+    for (at, text) in [
+        ("HEAD", "ref: refs/heads/main\n".to_owned()),
+        ("objects/keep", String::new()),
+        ("refs/heads/main", format!("{}\n", "1".repeat(40))),
+        (
+            "config",
+            format!(
+                "[core]\n\trepositoryformatversion = 1\n\tbare = true\n\tsshCommand = {program:?}\n\tfsmonitor = {program:?}\n\
+                 [extensions]\n\tpartialClone = far\n[remote \"far\"]\n\turl = ssh://example.org/x\n\tpromisor = true\n"
+            ),
+        ),
+    ] {
+        put(&inner.join(at), text);
+    }
+    git(&place, &["add", "-A"]);
+    git(&place, &["commit", "-qm", "inner"]);
+    for work_tree in ["", "[core]\n\tbare = false\n\tworktree = .\n"] {
+        put(&inner.join("config"), fs::read_to_string(inner.join("config")).unwrap() + work_tree);
+        for words in [["--commits=main"], ["--commits=HEAD~1..HEAD"], ["--staged"]] {
+            let mut command = ebaudit(&place);
+            command.args(["audit", "--offline"]).args(words).arg(&inner).env("GIT_INDEX_FILE", inner.join("index"));
+            let done = run(&place, &mut command);
+            assert!(!ran.exists(), "{words:?} ran a program of the commit");
+            assert!(done.code == Some(2) && done.stderr.contains("bare"), "{words:?} {}", done.stderr);
+        }
+    }
+}
+
 /// The reports of all shards, in files.
 fn shards(place: &Place, of: usize, format: &str) -> Vec<PathBuf> {
     let report = |index: usize| {
@@ -159,7 +196,32 @@ fn shards(place: &Place, of: usize, format: &str) -> Vec<PathBuf> {
 }
 
 fn merge(place: &Place, reports: &[PathBuf], words: &[&str]) -> Done {
-    run(place, ebaudit(place).arg("merge").args(reports).args(words))
+    run(place, ebaudit(place).arg("merge").args(reports).args(words).arg("--repository").arg(place.repo()))
+}
+
+#[test]
+fn a_report_names_no_file_of_this_machine() {
+    let place = overlay();
+    let parts = shards(&place, 1, "json");
+    put(&place.path().join("a/b/secret.ebuild"), "line one\n".repeat(40) + "canary-secret\n");
+    let text = fs::read_to_string(&parts[0]).unwrap();
+    let mut report: Value = serde_json::from_str(&text).unwrap();
+    report["repository"]["location"] = place.path().to_str().unwrap().into();
+    for ebuild in report["ebuilds"].as_array_mut().unwrap() {
+        for finding in ebuild["findings"].as_array_mut().unwrap() {
+            (finding["line"], finding["end_line"]) = (41.into(), 41.into());
+        }
+        ebuild["path"] = "a/b/secret.ebuild".into();
+    }
+    put(&parts[0], report.to_string());
+    for words in [&[][..], &["--repository", "repo"], &["--diff"]] {
+        let done = run(&place, ebaudit(&place).arg("merge").args(&parts).args(words));
+        assert!(done.code != Some(2) && !done.stdout.contains("canary-secret"), "{} {}", done.stdout, done.stderr);
+    }
+    // the same in the repository's own folder is quoted
+    put(&place.repo().join("a/b/secret.ebuild"), "line one\n".repeat(40) + "canary-secret\n");
+    let done = run(&place, ebaudit(&place).arg("merge").args(&parts).args(["--repository", "repo"]));
+    assert!(done.stdout.contains("canary-secret"), "{} {}", done.stdout, done.stderr);
 }
 
 #[test]

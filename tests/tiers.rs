@@ -149,3 +149,46 @@ fn where_nothing_can_be_had_it_refuses() {
     }
     chosen(&under(both(), &["--no-sandbox"]), "none");
 }
+
+/// An installation on PATH may hold the overlay, and a home may look like one.
+#[test]
+fn what_lies_in_a_tree_of_the_toolchain_is_not_read() {
+    for (tier, home_is_prefix) in [("namespaces", false), ("landlock", false), ("namespaces", true), ("landlock", true)]
+    {
+        let place = Place::new();
+        let tools = place.path().join("tools");
+        let (repo, dist) = (tools.join("a/b/overlay"), tools.join("a/dist"));
+        found(&repo, "tiers", "", &["app-misc"]);
+        let secrets = [repo.join(".git/config"), repo.join("app-misc/two/two-1.ebuild"), dist.join("other.txt")];
+        let secrets = secrets.into_iter().chain([place.path().join("tools/.git/config"), tools.join("cache/x")]);
+        let mut secrets: Vec<_> = secrets.collect();
+        secrets.extend(home_is_prefix.then(|| tools.join("secret")));
+        for path in secrets.iter().chain([&tools.join("pyvenv.cfg"), &tools.join("bin/tool")]) {
+            put(path, "x\n");
+        }
+        let cats: String = secrets.iter().map(|path| format!("\tcat {0} && die {0}\n", path.display())).collect();
+        let text = "EAPI=8\nDESCRIPTION=x\nHOMEPAGE=https://example.org/\nSRC_URI=\"https://example.org/${P}.txt\"\n\
+                    LICENSE=MIT\nSLOT=0\nS=${WORKDIR}\nsrc_prepare() {\n\tdefault\n\
+                    \tcat ${DISTDIR}/one-1.txt ${FILESDIR}/own || die\n";
+        put(
+            &repo.join("app-misc/one/one-1.ebuild"),
+            format!("{text}{cats}\techo a > b\n\tsed -i -e s/a/b/ b || die\n}}\n"),
+        );
+        put(&repo.join("app-misc/one/files/own"), "x\n");
+        put(&dist.join("one-1.txt"), "x\n");
+        put(&repo.join("app-misc/one/Manifest"), dist_line("one-1.txt", b"x\n"));
+        let path = std::env::var("PATH").unwrap();
+        let mut command = support::run::ebaudit(&place);
+        command.arg("audit").arg(repo.join("app-misc/one")).arg("--distdir").arg(&dist);
+        command.args(["--offline", "--format", "json", "--sandbox", tier]);
+        command.env("XDG_CACHE_HOME", tools.join("cache"));
+        command.env("HOME", if home_is_prefix { &tools } else { place.path() });
+        command.env("PATH", format!("{}:{path}", tools.join("bin").display()));
+        let done = run(&place, &mut command);
+        if done.stderr.contains("no sandbox can be made") {
+            support::tiers::left_out(tier, done.stderr.trim());
+            continue;
+        }
+        chosen(&done, tier);
+    }
+}

@@ -15,9 +15,9 @@ use crate::edit::site::{Sources, named_as_tool};
 use crate::escape::{escape_path, show};
 use crate::phase::names::Names;
 use crate::phase::notes::Note;
-use crate::phase::trace::{Bytes, Ended, Record, State, TargetRecord, Tool, TraceDir};
+use crate::phase::trace::{BLOB_LIMIT, Bytes, Ended, Record, State, TargetRecord, Tool, TraceDir};
 use crate::report::model::{By, Cause, Edit, EditKind, Origin, Target, Verdict};
-use crate::tree::{Pack, Snapshot, hex, unhex};
+use crate::tree::{Pack, Snapshot, hex, unhex, untrusted};
 
 /// An edit with what it was made from.
 #[derive(Debug)]
@@ -90,6 +90,20 @@ impl<'a> Scene<'a> {
         Some(hex(&self.after?.md5(self.names.below_work(path)?)?))
     }
 
+    /// The patch that a record names, if it lies where the phases may read: a record can be forged.
+    fn patch(&self, path: &Path) -> Option<Vec<u8>> {
+        let path = self.names.normal(path);
+        if self.names.holds(&path) {
+            return untrusted::read(&path, BLOB_LIMIT).ok();
+        }
+        path.strip_prefix(&self.filesdir).ok()?;
+        // REPOSITORY/CATEGORY/PACKAGE/files; what lies there may be a link to somewhere in the repository
+        let repository = self.filesdir.ancestors().nth(3)?.canonicalize().ok()?;
+        let real = path.canonicalize().ok()?;
+        let hidden = real.strip_prefix(&repository).ok()?.iter().any(|name| name.as_bytes().starts_with(b"."));
+        if hidden { None } else { untrusted::read(&real, BLOB_LIMIT).ok() }
+    }
+
     /// Whether another file of the tree or of FILESDIR has these contents.
     fn elsewhere(&self, md5: &str) -> bool {
         if unhex(md5).is_some_and(|m| self.before.is_some_and(|tree| tree.has(&m))) {
@@ -138,7 +152,8 @@ pub fn edits(
 
 fn ran(place: Place, all: &ByPath, scene: &Scene) -> Judged {
     let asked = place.site.call().is_some_and(|c| c.asked);
-    let mut calls: Vec<CallOutcome> = place.records.iter().map(|r| outcome::call(r, asked)).collect();
+    let mut calls: Vec<CallOutcome> =
+        place.records.iter().map(|r| outcome::call(r, asked, &|path| scene.patch(path))).collect();
     for (record, call) in place.records.iter().zip(&mut calls) {
         fates(record, call, all, scene);
     }

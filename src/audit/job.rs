@@ -342,6 +342,7 @@ fn unsourced(run: &RunDir, script: &Path, outcome: &Outcome) -> Failure {
         End::TimedOut => Failure::timed_out("sourcing the ebuild took longer than --timeout allows"),
         End::TooMuchOutput => Failure::too_large("sourcing the ebuild printed more than allowed"),
         End::Over(overrun) => Failure::too_large(format!("sourcing the ebuild {}", over(*overrun))),
+        End::Forged(why) => Failure::invalid(*why),
         End::Broken(reason) => Failure::prepare(format!("the sandbox failed: {reason}")),
         End::Interrupted => Failure::interrupted("sourcing the ebuild"),
         End::Done | End::Stopped => Failure::invalid("sourcing the ebuild ended the shell"),
@@ -403,6 +404,7 @@ fn judge(outcome: &Outcome, context: &Context, job: &JobDir, source: &Source) ->
             "{phase} took longer than {} s (--timeout)",
             context.options.bounds.time.as_secs()
         ))),
+        End::Forged(why) => Err(Failure::invalid(*why)),
         End::Over(Overrun::Cpu) => Err(Failure::timed_out(format!("{phase} {}", over(Overrun::Cpu)))),
         End::Over(overrun) => Err(Failure::too_large(format!("{phase} {}", over(*overrun)))),
         End::Broken(reason) => Err(Failure::prepare(format!("the sandbox failed: {reason}"))),

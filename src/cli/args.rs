@@ -33,6 +33,10 @@ pub struct MergeArgs {
     #[arg(value_name = "REPORT", required = true)]
     pub reports: Vec<PathBuf>,
 
+    /// The repository whose ebuilds text reports quote [default: the one around the current directory, if it is that of the reports]
+    #[arg(long, value_name = "PATH")]
+    pub repository: Option<PathBuf>,
+
     #[command(flatten)]
     pub output: OutputArgs,
 }

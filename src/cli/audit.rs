@@ -53,7 +53,8 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     runner::interruptible()?;
     let mut run = RunDir::create(&parent, &program)
         .with_context(|| format!("can't make a work directory in {}", parent.display()))?;
-    run.sandbox = Sandbox::choose(args.bounds.sandbox(), &run, args.layers.try_overlay())?;
+    let private = [store.folders(), vec![cache_dir(args.cache_dir.as_deref(), &cwd)]].concat();
+    run.sandbox = Sandbox::choose(args.bounds.sandbox(), &run, args.layers.try_overlay(), &private)?;
     let resolved = targets.resolve(&set, &|ebuild| choose::slot(&set, ebuild))?;
     for problem in &resolved.problems {
         eprintln!("ebaudit: {}: {}", crate::escape::escape_path(&problem.path), printable(&problem.message));

@@ -3,13 +3,12 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
+use super::git;
 use super::touch::Touched;
 use crate::escape::escape_path;
-use crate::report::printable;
 
 /// What `--commits` compares where it names nothing: as with pkgcheck, what was not pushed yet.
 pub const UNPUSHED: &str = "origin..HEAD";
@@ -27,7 +26,7 @@ pub struct Changes {
 impl Changes {
     /// The files that the commits of `range` touch: `A..B` those of B that A lacks, `A` alone `A..HEAD`.
     pub fn of_commits(repository: &Path, range: &str) -> Result<Changes> {
-        within_git(repository)?;
+        git::must_hold(repository)?;
         let (from, to) = match range.split_once("..") {
             Some((from, to)) => (from, to.strip_prefix('.').unwrap_or(to)),
             None => (range, ""),
@@ -35,7 +34,7 @@ impl Changes {
         let from = known(repository, from, range)?;
         let to = known(repository, to, range)?;
         // B from where it left A: what A got since then is none of its changes
-        let apart = git(repository, &["merge-base", &from, &to])?;
+        let apart = git::ask(repository, &["merge-base", &from, &to])?;
         let base = String::from_utf8_lossy(&apart.stdout).trim().to_owned();
         let mut changes = Changes::default();
         if from == to && range == UNPUSHED {
@@ -48,7 +47,7 @@ impl Changes {
 
     /// The files that the next commit would change.
     pub fn staged(repository: &Path) -> Result<Changes> {
-        within_git(repository)?;
+        git::must_hold(repository)?;
         let mut changes = Changes::listed(repository, &["diff", "--cached"])?;
         // what is deleted in the index is gone on purpose
         let there = Changes::listed(repository, &["diff", "--cached", "--diff-filter=d"])?;
@@ -59,9 +58,9 @@ impl Changes {
 
     fn listed(repository: &Path, words: &[&str]) -> Result<Changes> {
         let options = ["--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative", "--"];
-        let done = git(repository, &[words, &options].concat())?;
+        let done = git::ask(repository, &[words, &options].concat())?;
         if !done.status.success() {
-            bail!("git {}: {}", words.join(" "), said(&done));
+            bail!("git {}: {}", words.join(" "), git::said(&done));
         }
         let names = done.stdout.split(|b| *b == 0).filter(|name| !name.is_empty());
         let touched = names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect();
@@ -84,14 +83,6 @@ impl Changes {
     }
 }
 
-fn within_git(repository: &Path) -> Result<()> {
-    let done = git(repository, &["rev-parse", "--show-toplevel"])?;
-    if !done.status.success() {
-        bail!("git can't be asked what was changed in {}: {}", repository.display(), said(&done));
-    }
-    Ok(())
-}
-
 /// A revision's object; an empty one is HEAD.
 fn known(repository: &Path, revision: &str, range: &str) -> Result<String> {
     let revision = if revision.is_empty() { "HEAD" } else { revision };
@@ -100,57 +91,17 @@ fn known(repository: &Path, revision: &str, range: &str) -> Result<String> {
     let tried = std::iter::once(revision).chain(others.into_iter().filter(|_| revision == "origin"));
     let mut failed = String::new();
     for revision in tried {
-        let done = git(
+        let done = git::ask(
             repository,
             &["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{revision}^{{commit}}")],
         )?;
         if done.status.success() {
             return Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned());
         }
-        failed = said(&done);
+        failed = git::said(&done);
     }
     let why = if failed.is_empty() { String::new() } else { format!(" ({failed})") };
     bail!(
         "--commits {range}: git knows no commit {revision} here{why}; name one that it has (--commits=REV..REV), and in CI clone deep enough to have it"
     )
-}
-
-fn git(repository: &Path, words: &[&str]) -> Result<Output> {
-    let mut command = Command::new("git");
-    // a hook's variables speak of the repository that runs it; the index alone may be one made for the commit
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"] {
-        command.env_remove(name);
-    }
-    if let Some(index) = std::env::var_os("GIT_INDEX_FILE") {
-        match std::path::absolute(index).ok().filter(|index| is_index_of(repository, index)) {
-            Some(index) => command.env("GIT_INDEX_FILE", index),
-            None => command.env_remove("GIT_INDEX_FILE"),
-        };
-    }
-    command
-        .args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
-        .arg("-C")
-        .arg(repository)
-        .args(words)
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("LC_ALL", "C.UTF-8")
-        .stdin(Stdio::null())
-        .output()
-        .context("can't run git, which --commits and --staged ask for what was changed")
-}
-
-/// Whether an index lies where git keeps those of the repository.
-fn is_index_of(repository: &Path, index: &Path) -> bool {
-    let mut asked = Command::new("git");
-    asked.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_COMMON_DIR");
-    asked.arg("-C").arg(repository).args(["rev-parse", "--absolute-git-dir"]).stdin(Stdio::null());
-    let Ok(done) = asked.output() else { return false };
-    let dir = PathBuf::from(OsStr::from_bytes(done.stdout.trim_ascii_end()));
-    let parent = index.parent().and_then(|parent| parent.canonicalize().ok());
-    done.status.success() && parent.is_some() && parent == dir.canonicalize().ok()
-}
-
-fn said(done: &Output) -> String {
-    let text = String::from_utf8_lossy(&done.stderr);
-    printable(text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default())
 }

@@ -1,9 +1,11 @@
 //! `ebaudit merge`: one report of those of all shards.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
@@ -13,6 +15,7 @@ use super::output::{self, Format, Sink};
 use super::shard::MOST;
 use crate::escape::unescape;
 use crate::gentoo::cpv::Cpv;
+use crate::gentoo::repository::Repository;
 use crate::gentoo::within::Within;
 use crate::phase::sandbox::Tier;
 use crate::report::model::{EbuildReport, Report, Summary};
@@ -26,7 +29,7 @@ pub fn run(args: &MergeArgs) -> Result<u8> {
         parts.push((path.display().to_string(), report));
     }
     let (mut report, holes) = merge(parts)?;
-    sources(&mut report);
+    sources(&mut report, repository(args)?.as_ref());
     if args.output.format == Format::Jsonl {
         let mut sink = Sink::open(&args.output)?;
         for ebuild in &report.ebuilds {
@@ -167,18 +170,28 @@ fn weaker(a: Tier, b: Tier) -> Tier {
     if rank(a) <= rank(b) { a } else { b }
 }
 
-/// The ebuilds' texts, where the repository is here as well, for the text report.
-fn sources(report: &mut Report) {
-    use std::os::unix::ffi::OsStringExt;
-    let path = |text: &str| std::path::PathBuf::from(std::ffi::OsString::from_vec(unescape(text)));
-    let location = path(&report.repository.location);
-    let within = Within::root(&location);
+/// The ebuilds' texts, for the text report: from the repository that the user named or is in, if it is the report's.
+/// Whoever wrote the report says which of its ebuilds, and nothing else.
+fn sources(report: &mut Report, repository: Option<&Repository>) {
+    let Some(repository) = repository.filter(|repository| repository.name == report.repository.name) else { return };
+    let within = Within::root(&repository.location);
     for ebuild in &mut report.ebuilds {
-        let below = path(&ebuild.path);
-        let plain = below.components().all(|part| matches!(part, std::path::Component::Normal(_)))
-            && below.extension().is_some_and(|suffix| suffix == "ebuild");
-        if plain && let Ok(Some(text)) = within.read(&location.join(below)) {
+        let below = PathBuf::from(OsString::from_vec(unescape(&ebuild.path)));
+        let names = below.components().filter(|part| matches!(part, Component::Normal(_))).count();
+        let is_ebuild =
+            names == 3 && below.components().count() == 3 && below.extension().is_some_and(|suffix| suffix == "ebuild");
+        if is_ebuild && let Ok(Some(text)) = within.read(&repository.location.join(below)) {
             ebuild.source = text;
         }
+    }
+}
+
+fn repository(args: &MergeArgs) -> Result<Option<Repository>> {
+    match &args.repository {
+        Some(path) => {
+            let opened = Repository::open_untrusted(path);
+            opened.map(Some).with_context(|| format!("--repository {}", path.display()))
+        }
+        None => Ok(Repository::around(&std::env::current_dir()?).ok()),
     }
 }

@@ -9,6 +9,7 @@ mod choose;
 mod drop_in;
 mod exit;
 mod fix;
+mod git;
 mod layers;
 mod load;
 mod merge;

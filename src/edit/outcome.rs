@@ -44,10 +44,10 @@ pub fn invocation(record: &Record) -> Option<Invocation> {
     Invocation::parse(&words, record.posixly_correct).ok()
 }
 
-/// `asked`: the text takes the exit status of the call for an answer.
-pub fn call(record: &Record, asked: bool) -> CallOutcome {
+/// `asked`: the text takes the exit status of the call for an answer. `text` reads a patch, as far as the record may name it.
+pub fn call(record: &Record, asked: bool, text: &dyn Fn(&Path) -> Option<Vec<u8>>) -> CallOutcome {
     match record.ended {
-        Ended::Itself => ended(record, asked),
+        Ended::Itself => ended(record, asked, text),
         Ended::Signal => stopped(record, format!("{} was ended by a signal", record.tool.name())),
         Ended::Unseen => {
             let reason = format!("a signal or the end of the phase came before the end of {}", record.tool.name());
@@ -71,27 +71,24 @@ fn stopped(record: &Record, reason: String) -> CallOutcome {
     outcome
 }
 
-fn ended(record: &Record, asked: bool) -> CallOutcome {
+fn ended(record: &Record, asked: bool, text: &dyn Fn(&Path) -> Option<Vec<u8>>) -> CallOutcome {
     match record.tool {
         Tool::Sed => sed(record, asked),
         Tool::Perl => in_place(record),
-        Tool::Patch if record.exit == 0 => CallOutcome { files: patched(record), ..CallOutcome::of(Verdict::Live) },
+        Tool::Patch if record.exit == 0 => {
+            CallOutcome { files: patched(record, text), ..CallOutcome::of(Verdict::Live) }
+        }
         Tool::Patch => CallOutcome::unknown("patch failed"),
     }
 }
 
-/// The patch that a record names, wherever it lies; a device or a FIFO has none.
-fn patch_text(path: &std::path::Path) -> Option<Vec<u8>> {
-    crate::tree::untrusted::read(&std::fs::canonicalize(path).ok()?, crate::phase::trace::BLOB_LIMIT).ok()
-}
-
 /// The files that a patch changed; where none was looked at (it came through a pipe), those that it names.
-fn patched(record: &Record) -> Vec<FileOutcome> {
+fn patched(record: &Record, text: &dyn Fn(&Path) -> Option<Vec<u8>>) -> Vec<FileOutcome> {
     if !record.targets.is_empty() {
         let changed = files(record).into_iter().filter(|f| f.before != f.after);
         return changed.map(|f| FileOutcome { verdict: Verdict::Live, ..f }).collect();
     }
-    let text = record.patch.as_ref().and_then(|p| patch_text(path(p))).unwrap_or_default();
+    let text = record.patch.as_ref().and_then(|p| text(path(p))).unwrap_or_default();
     let words: Vec<Vec<u8>> = record.argv.iter().map(|w| w.0.clone()).collect();
     let (strip, dir) = patch::options(&words);
     let base = path(&record.cwd).join(dir.unwrap_or_default());

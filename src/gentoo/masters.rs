@@ -113,6 +113,17 @@ impl RepositorySet {
         self.all().chain(&self.eclass_overrides).map(|repository| repository.location.clone()).collect()
     }
 
+    /// Those of the set, and the others that the configuration or the command line knows.
+    pub fn all_locations(&self) -> Vec<PathBuf> {
+        let mut all = self.locations();
+        all.extend(self.known.iter().map(|(_, location)| location.clone()));
+        all.sort();
+        all.dedup();
+        // the root of the machine can't be hidden
+        all.retain(|location| location.parent().is_some());
+        all
+    }
+
     /// The repositories whose eclasses this one sees, the one that wins first.
     fn eclass_order(&self) -> impl Iterator<Item = &Repository> {
         // a repository that lists itself among its masters keeps that place

@@ -11,7 +11,8 @@ use super::repository::EbuildFile;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
     pub read: Vec<PathBuf>,
-    /// What lies in one of these and is not to be read: credentials of a checkout.
+    /// What is not to be read although it lies in one of these, or in a tree of the toolchain: credentials of a checkout,
+    /// and the repositories themselves.
     pub hide: Vec<PathBuf>,
 }
 
@@ -32,7 +33,7 @@ pub enum ShownError {
 const MAX_ENTRIES: usize = 100_000;
 
 /// Folders and files that hold what a checkout was made with; `files/` may have other hidden ones that an ebuild installs.
-const VERSION_CONTROL: [&str; 6] = [".git", ".hg", ".svn", ".bzr", "_darcs", ".jj"];
+pub const VERSION_CONTROL: [&str; 6] = [".git", ".hg", ".svn", ".bzr", "_darcs", ".jj"];
 
 /// What Portage itself reads of a repository beside the package and the eclasses.
 const OF_PORTAGE: [&str; 4] = ["profiles", "licenses", "metadata/layout.conf", "metadata/md5-cache"];
@@ -86,7 +87,8 @@ struct Look {
 impl Look {
     fn new(set: &RepositorySet) -> Look {
         let roots = set.locations().iter().filter_map(|l| l.canonicalize().ok()).collect();
-        Look { roots, shown: Shown::default(), left: MAX_ENTRIES }
+        let shown = Shown { read: Vec::new(), hide: set.all_locations() };
+        Look { roots, shown, left: MAX_ENTRIES }
     }
 
     /// Whether what is there lies in one of the repositories, and in none of their hidden folders.
@@ -197,7 +199,7 @@ mod tests {
         }
         let (read, hide) = shown(dir.path()).unwrap();
         assert_eq!(read, ["m/eclass", "r/a-b/c", "r/a-b/c/files/inside", "r/a-b/c/files/master"]);
-        assert_eq!(hide, ["r/a-b/c/files/x/.git"]);
+        assert_eq!(hide, ["m", "r", "r/a-b/c/files/x/.git"]);
     }
 
     #[test]

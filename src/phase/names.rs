@@ -11,16 +11,22 @@ pub struct Names {
     work: PathBuf,
     temp: PathBuf,
     home: PathBuf,
+    dist: PathBuf,
 }
 
 impl Names {
     pub fn of(job: &JobDir) -> Names {
-        Names { work: job.workdir(), temp: job.temp(), home: job.home() }
+        Names { work: job.workdir(), temp: job.temp(), home: job.home(), dist: job.distdir() }
     }
 
     /// The path below WORKDIR; none outside of it.
     pub fn below_work<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         path.strip_prefix(&self.work).ok()
+    }
+
+    /// Whether a path is, by its words, one of the job's own folders.
+    pub fn holds(&self, path: &Path) -> bool {
+        [&self.work, &self.temp, &self.home, &self.dist].iter().any(|folder| path.starts_with(folder))
     }
 
     /// `text` with the job's folders named instead of spelled out, so that it is the same in every run.

@@ -75,6 +75,8 @@ pub enum End {
     TooMuchOutput,
     /// A bound of what the processes may use up.
     Over(Overrun),
+    /// The ebuild's own programs said that a step was reached, in the place of the prelude.
+    Forged(&'static str),
     /// Ctrl-C or SIGTERM.
     Interrupted,
     /// The sandbox did not come up, or was ended from without.
@@ -100,6 +102,25 @@ impl Walls<'_> {
     pub fn lay(&mut self, layer: &Layer) -> io::Result<()> {
         let (bytes, files) = layer.size();
         self.0.lay(&Lay { layer: Word(layer.key().into()), files, bytes })
+    }
+}
+
+/// Which steps were taken: each comes once, and in order, whatever an ebuild that writes to the FIFO would like.
+#[derive(Default)]
+struct Steps(usize);
+
+impl Steps {
+    fn next(&mut self, said: &str) -> Result<Step, &'static str> {
+        let step = match (self.0, said) {
+            (0, "sourced") => Step::Sourced,
+            (1, "unpacked") => Step::Unpacked,
+            (_, "sourced" | "unpacked") => {
+                return Err("a program of the ebuild claimed once more, or too early, that a phase is over");
+            }
+            _ => return Err("a program of the ebuild wrote to where the phases say how far they are"),
+        };
+        self.0 += 1;
+        Ok(step)
     }
 }
 
@@ -129,14 +150,10 @@ pub fn run(task: &Task, mut step: impl FnMut(Step, &mut Walls) -> bool) -> io::R
     let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
     let mut deadline = Instant::now() + task.bounds.time;
     let mut stopped = false;
+    let mut steps = Steps::default();
     let mut looked = Instant::now();
     let end = loop {
         let now = Instant::now();
-        // a stopped terminal, or a machine that slept: that time is not the ebuild's
-        if now - looked > STOPPED {
-            deadline += now - looked;
-        }
-        looked = now;
         if now >= deadline {
             break Some(End::TimedOut);
         }
@@ -153,15 +170,21 @@ pub fn run(task: &Task, mut step: impl FnMut(Step, &mut Walls) -> bool) -> io::R
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
+        // a stopped terminal, or a machine that slept: that time is not the ebuild's
+        let gap = looked.elapsed();
+        if gap > STOPPED {
+            deadline += gap;
+        }
+        looked = Instant::now();
         let (over, told) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
         if over {
             break None;
         }
         if told {
-            let reached = match checkpoint.hear().as_deref() {
-                Some("sourced") => Step::Sourced,
-                Some("unpacked") => Step::Unpacked,
-                _ => continue,
+            let reached = match checkpoint.hear().map_or(Ok(None), |said| steps.next(&said).map(Some)) {
+                Ok(Some(step)) => step,
+                Ok(None) => continue,
+                Err(why) => break Some(End::Forged(why)),
             };
             let began = Instant::now();
             let go_on = step(reached, &mut Walls(&mut process));
@@ -257,4 +280,19 @@ fn environment(task: &Task) -> BTreeMap<String, OsString> {
     set(env::REAL, run.sandbox.real(run).into());
     set(env::TRACE, job.trace().path().into());
     env
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_step_comes_once_and_in_order() {
+        let mut steps = Steps::default();
+        assert_eq!(steps.next("sourced"), Ok(Step::Sourced));
+        assert!(steps.next("sourced").is_err() && steps.next("sourced\nunpacked").is_err());
+        assert_eq!(steps.next("unpacked"), Ok(Step::Unpacked));
+        assert!(steps.next("unpacked").is_err() && steps.next("sourced").is_err());
+        assert!(Steps::default().next("unpacked").is_err());
+    }
 }

@@ -75,6 +75,12 @@ impl DistfileStore {
         }
     }
 
+    /// The folders that the user keeps distfiles in.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let own = self.ro_distdirs.iter().filter(|dir| !self.of_repository.contains(dir));
+        own.chain([&self.distdir, &self.fallback_dir]).cloned().collect()
+    }
+
     /// The path of a good copy of each file, fetched where there is none; the answers stand in the order of the files.
     pub fn obtain_all(&self, files: &[Distfile], progress: &dyn Progress) -> Vec<Result<PathBuf, DistfileError>> {
         let jobs = self.fetcher.as_ref().map_or(1, Fetcher::jobs);

@@ -28,6 +28,7 @@ impl Outside {
         let root = place.path().join("canary");
         put(&root.join("file"), "canary\n");
         put(&root.join("secret"), format!("{SECRET}\n"));
+        put(&root.join("patch"), format!("--- a/{SECRET}\n+++ b/{SECRET}\n@@ -1 +1 @@\n-a\n+b\n"));
         put(&root.join("dir/inner"), "inner\n");
         put(&root.join("home/.ssh/id_rsa"), format!("{SECRET}\n"));
         fs::set_permissions(root.join("home/.ssh/id_rsa"), fs::Permissions::from_mode(0o600)).unwrap();

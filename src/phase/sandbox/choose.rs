@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::overlay::{self, Over};
 use super::spec::{Message, Paths, Spec, Word, spawn};
-use super::toolchain::{toolchain, without};
+use super::toolchain::{histories, toolchain, without};
 use super::{Limits, Tier, replay};
 use crate::gentoo::shown::Shown;
 use crate::phase::job::{RunDir, find_program};
@@ -36,7 +36,7 @@ pub struct NoSandbox {
 pub struct Sandbox {
     tier: Tier,
     tools: Vec<PathBuf>,
-    /// What no job sees: the caller's home.
+    /// What no job sees: the caller's home, and what ebaudit itself works with.
     hidden: Vec<PathBuf>,
     /// Whether layers can be laid below WORKDIR; else why not.
     overlay: Result<(), String>,
@@ -52,17 +52,21 @@ impl Default for Sandbox {
 impl Sandbox {
     /// Tries the tiers that `choice` leaves, the strongest first.
     ///
-    /// With `overlay` the first one is tried with a layer below its folder, too.
-    pub fn choose(choice: Choice, run: &RunDir, overlay: bool) -> Result<Sandbox, NoSandbox> {
+    /// With `overlay` the first one is tried with a layer below its folder, too. `private` is what no job sees, wherever
+    /// it lies, beside repositories: distfiles and the cache.
+    pub fn choose(choice: Choice, run: &RunDir, overlay: bool, private: &[PathBuf]) -> Result<Sandbox, NoSandbox> {
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|h| h.is_absolute());
         let path: Vec<PathBuf> =
             std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default();
         let mut hidden: Vec<PathBuf> =
             home.iter().filter_map(|h| std::fs::canonicalize(h).ok()).chain(home.clone()).collect();
+        let tools = toolchain(&path, home.as_deref());
+        hidden.extend(histories(&tools));
+        hidden.extend(private.iter().cloned().chain([run.path()]));
         hidden.retain(|h| h.parent().is_some());
         let sandbox = |tier| Sandbox {
             tier,
-            tools: toolchain(&path, home.as_deref()),
+            tools: tools.clone(),
             hidden: hidden.clone(),
             overlay: Err(format!("{tier} can't mount")),
         };
@@ -80,7 +84,8 @@ impl Sandbox {
             match attempt {
                 Ok(()) => {
                     if tier != Tier::None {
-                        let read: Vec<PathBuf> = sandbox.tools.iter().cloned().chain([run.path()]).collect();
+                        let mut read = without(&sandbox.tools, &sandbox.hidden);
+                        read.push(run.path());
                         replay::prepare(&read, &run.scratch());
                     }
                     return Ok(sandbox);

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::gentoo::shown::VERSION_CONTROL;
+
 /// Trees of the system that hold nothing but what was installed.
 const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"];
 
@@ -55,6 +57,9 @@ const HOMES: &[&str] = &["/root", "/home", "/var/home"];
 /// Files that make a folder one that holds an installation and nothing else.
 const INSTALLATIONS: &[&str] = &["pyvenv.cfg", "conda-meta", "versions", "Cellar"];
 
+/// What makes a folder a repository of ebuilds.
+const REPOSITORIES: &[&str] = &["profiles/repo_name", "metadata/layout.conf"];
+
 /// The trees and files that make up the toolchain. `home` is the caller's.
 pub fn toolchain(path: &[PathBuf], home: Option<&Path>) -> Vec<PathBuf> {
     let mut found: BTreeSet<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
@@ -80,10 +85,22 @@ fn of_path(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let private = |path: &Path| {
         HOMES.iter().any(|h| path.starts_with(h)) || home.is_some_and(|h| h != Path::new("/") && path.starts_with(h))
     };
-    let holds_home = home.is_some_and(|h| h.starts_with(dir)) || HOMES.iter().any(|h| Path::new(h).starts_with(dir));
-    let Some(prefix) = dir.parent().filter(|_| !holds_home) else { return Vec::new() };
+    // itself one, or above one
+    let is_home = |path: &Path| {
+        let kept_by_person = path.parent().is_some_and(|above| HOMES[1..].iter().any(|h| above == Path::new(h)));
+        kept_by_person
+            || home.is_some_and(|h| h.starts_with(path))
+            || HOMES.iter().any(|h| Path::new(h).starts_with(path))
+    };
+    let Some(prefix) = dir.parent().filter(|_| !is_home(dir)) else { return Vec::new() };
     let is_bin = dir.file_name().is_some_and(|n| ["bin", "sbin", "shims", "libexec"].iter().any(|b| n == *b));
     if !is_bin {
+        // of a checkout the programs alone
+        return if is_checkout(dir) { files_in(dir) } else { vec![dir.to_owned()] };
+    }
+    // pyenv and its like are checkouts themselves
+    let of_versions = ["versions", "shims"].iter().all(|name| prefix.join(name).is_dir()) && !is_repository(prefix);
+    if is_home(prefix) || (is_checkout(prefix) && !of_versions) {
         return vec![dir.to_owned()];
     }
     let whole = match private(dir) {
@@ -107,6 +124,31 @@ fn of_path(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         found.extend(prefix.parent().map(|p| p.join(".rustup")));
     }
     found
+}
+
+fn is_repository(dir: &Path) -> bool {
+    REPOSITORIES.iter().any(|name| dir.join(name).exists())
+}
+
+/// Whether a folder is a checkout of anything, or holds one.
+fn is_checkout(dir: &Path) -> bool {
+    let one = |dir: &Path| is_repository(dir) || VERSION_CONTROL.iter().any(|name| dir.join(name).exists());
+    let below = || fs::read_dir(dir).into_iter().flatten().flatten().take(MOST_BELOW).any(|item| one(&item.path()));
+    one(dir) || below()
+}
+
+/// Entries of a folder among which checkouts are looked for; a folder of so many is none of checkouts.
+const MOST_BELOW: usize = 1000;
+
+fn files_in(dir: &Path) -> Vec<PathBuf> {
+    let items = fs::read_dir(dir).into_iter().flatten().flatten();
+    items.map(|item| item.path()).filter(|path| path.is_file()).collect()
+}
+
+/// The folders of version control right in these trees.
+pub fn histories(trees: &[PathBuf]) -> Vec<PathBuf> {
+    let all = trees.iter().flat_map(|tree| VERSION_CONTROL.iter().map(|name| tree.join(name)));
+    all.filter(|path| path.exists()).collect()
 }
 
 /// The folders that ld.so.conf names; `include` may nest.
@@ -139,16 +181,22 @@ fn beginning_with(dir: &Path, head: &str) -> Vec<PathBuf> {
     items.map(|i| i.path()).collect()
 }
 
-/// `roots` without what lies in `hidden`: where a tree holds something hidden, its other entries stand for it.
+/// `roots` without what is hidden: where a tree holds something hidden, its other entries stand for it. A root that is
+/// hidden itself is none; one that lies within something hidden was granted on purpose.
 pub fn without(roots: &[PathBuf], hidden: &[PathBuf]) -> Vec<PathBuf> {
+    // what a link leads to is what would be opened
+    let real = |paths: &[PathBuf]| paths.iter().filter_map(|path| fs::canonicalize(path).ok()).collect::<Vec<_>>();
+    let (mut todo, hidden) = (real(roots), real(hidden));
     let mut found = Vec::new();
-    let mut todo: Vec<PathBuf> = roots.to_vec();
     while let Some(path) = todo.pop() {
-        if !hidden.iter().any(|h| h != &path && h.starts_with(&path)) {
+        if hidden.contains(&path) {
+            continue;
+        }
+        if !hidden.iter().any(|h| h.starts_with(&path)) {
             found.push(path);
         } else if let Ok(items) = fs::read_dir(&path) {
-            let items = items.flatten().filter(|i| !i.file_type().is_ok_and(|t| t.is_symlink())).map(|i| i.path());
-            todo.extend(items.filter(|path| !hidden.contains(path)));
+            let items = items.flatten().filter(|i| !i.file_type().is_ok_and(|t| t.is_symlink()));
+            todo.extend(items.map(|item| item.path()));
         }
     }
     found
@@ -188,6 +236,39 @@ mod tests {
         }
         let mut found = without(&[dir.path().to_owned()], &[dir.path().join("a/.git")]);
         found.sort();
-        assert_eq!(found, [dir.path().join("a/x"), dir.path().join("b")]);
+        let root = fs::canonicalize(dir.path()).unwrap();
+        assert_eq!(found, [root.join("a/x"), root.join("b")]);
+        // one that is hidden, by a link as well; and one that is granted within a hidden one
+        std::os::unix::fs::symlink("a", dir.path().join("link")).unwrap();
+        let roots = ["a", "link", "a/x"].map(|name| dir.path().join(name));
+        assert_eq!(without(&roots, &[dir.path().join("a")]), [root.join("a/x")]);
+    }
+
+    #[test]
+    fn of_a_home_or_a_checkout_the_programs_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["me/bin", "me/versions", "me/Cellar", "me/secret", "me/conda-meta", "me/.pyenv/shims"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        for name in ["me/.pyenv/versions", "me/.pyenv/.git", "group/project/bin", "group/project/.git", "group/bin"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        for name in ["overlay/bin", "overlay/lib", "overlay/profiles"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        for name in ["me/pyvenv.cfg", "overlay/profiles/repo_name", "overlay/tool", "group/project/tool"] {
+            fs::write(at(name), "").unwrap();
+        }
+        let me = at("me");
+        let of = |name: &str| of_path(&at(name), Some(&me));
+        assert!(!of("me/bin").contains(&me) && of("me/bin").contains(&at("me/bin")), "{:?}", of("me/bin"));
+        assert!(of("me/.pyenv/shims").contains(&at("me/.pyenv")));
+        assert_eq!(histories(&of("me/.pyenv/shims")), [at("me/.pyenv/.git")]);
+        assert_eq!(of("group/project/bin"), [at("group/project/bin")]);
+        assert_eq!(of("group/bin"), [at("group/bin")]);
+        assert_eq!(of("overlay/bin"), [at("overlay/bin")]);
+        assert_eq!(of("overlay"), [at("overlay/tool")]);
+        assert_eq!(of("group/project"), [at("group/project/tool")]);
     }
 }
