@@ -14,7 +14,7 @@ use crate::edit::sed;
 use crate::edit::sed::argv::{Invocation, PieceKind};
 use crate::edit::sed::call::{Call, Content, Environment};
 use crate::edit::sed::run::{Limits, Sed};
-use crate::edit::sed::script::{Detail, Script};
+use crate::edit::sed::script::{Detail, Script, ScriptCommand};
 use crate::edit::suggest::Ran;
 use crate::escape::show;
 use crate::phase::trace::{BLOB_LIMIT, Ended, Record, State, TargetRecord};
@@ -155,6 +155,8 @@ struct Merged {
     files: BTreeMap<String, Verdict>,
     unclosed: Vec<(usize, String)>,
     never: Vec<usize>,
+    /// The statuses with which the scripts end their calls by themselves.
+    statuses: Vec<u64>,
     /// Whether the time was over before all was judged.
     over: bool,
     /// Why some commands are not judged.
@@ -165,6 +167,7 @@ impl Merged {
     /// Judges one group of calls and takes it in. Commands of equal text are one.
     fn add(&mut self, group: &[&Cut], scene: &Scene, sed: &Sed) {
         let first = group[0];
+        self.statuses.extend(first.script.commands.iter().filter_map(ScriptCommand::status));
         let targets: Vec<&TargetRecord> = group.iter().flat_map(|c| &c.record.targets).collect();
         let blobs: Vec<Option<PathBuf>> = targets.iter().map(|t| scene.trace.blob_file(t.before.md5()?)).collect();
         let call = Call {
@@ -252,10 +255,12 @@ impl Merged {
         found
     }
 
-    /// What looked dead by its bytes may be an identity, undone by itself, or a guard.
+    /// What looked dead by its bytes may be an identity, undone by itself, or a guard; and what left its files as they
+    /// were may have done something else.
     fn refine(&self, judged: &mut Judged) {
         judged.unclosed.clone_from(&self.unclosed);
         judged.never.clone_from(&self.never);
+        judged.statuses.clone_from(&self.statuses);
         for target in judged.edit.targets.iter_mut().filter(|t| t.verdict == Verdict::Dead) {
             if let Some(verdict @ (Verdict::Identity | Verdict::NetZero | Verdict::Guard)) =
                 self.files.get(&target.path)
@@ -274,6 +279,16 @@ impl Merged {
             judged.edit.verdict = Verdict::Unknown;
         } else if judged.edit.verdict == Verdict::Dead && !judged.edit.targets.is_empty() {
             judged.edit.verdict = union(judged.edit.targets.iter().map(|t| t.verdict));
+        }
+        let first = |verdict: Verdict| self.commands.iter().map(|c| &c.0).find(|c| c.verdict == verdict);
+        let raised = match judged.edit.verdict {
+            Verdict::Dead | Verdict::Identity => first(Verdict::Live).or_else(|| first(Verdict::Unknown)),
+            Verdict::NetZero => first(Verdict::Live),
+            _ => None,
+        };
+        if let Some(command) = raised {
+            judged.edit.verdict = command.verdict;
+            judged.edit.reason = command.reason.clone().filter(|_| command.verdict == Verdict::Unknown);
         }
     }
 }
@@ -309,6 +324,16 @@ fn read_files(cut: &Cut, scene: &Scene) -> HashMap<Vec<u8>, Option<Vec<u8>>> {
     found
 }
 
+/// Whether a command reads a file that is not there.
+fn reads_nothing(command: &ScriptCommand, cut: &Cut, scene: &Scene) -> bool {
+    match &command.detail {
+        Detail::File(name) if matches!(command.name, b'r' | b'R') => {
+            read_files(cut, scene).get(name).is_some_and(Option::is_none)
+        }
+        _ => false,
+    }
+}
+
 /// Where the text went that a place's files had, when the files themselves are gone.
 fn moved(cuts: &[Cut], shelf: &Shelf, bench: &Bench, scene: &Scene) -> Option<Explained> {
     let (cut, gone) = cuts.iter().find_map(|cut| {
@@ -317,8 +342,14 @@ fn moved(cuts: &[Cut], shelf: &Shelf, bench: &Bench, scene: &Scene) -> Option<Ex
             missing.filter_map(|t| Some(scene.names.below_work(outcome::path(&t.path))?.to_path_buf())).collect();
         (!gone.is_empty()).then_some((cut, gone))
     })?;
-    let dead =
-        Dead { invocation: &cut.invocation, script: &cut.script, command: 0, own: &[], moment: cut.record.start };
+    let dead = Dead {
+        invocation: &cut.invocation,
+        script: &cut.script,
+        command: 0,
+        own: &[],
+        moment: cut.record.start,
+        unread: false,
+    };
     Some(cause::moved(&dead, &gone, shelf, bench))
 }
 
@@ -331,6 +362,8 @@ fn explain(command: &mut Command, cuts: &[Cut], shelf: &Shelf, bench: &Bench, sc
         };
         let own = own(cut.record, scene);
         if own.is_empty() {
+            let unread = cause::unknown("what its files held was not kept");
+            (command.cause, command.reason) = (Some(unread.cause), command.reason.take().or(unread.reason));
             continue;
         }
         let dead = Dead {
@@ -339,11 +372,12 @@ fn explain(command: &mut Command, cuts: &[Cut], shelf: &Shelf, bench: &Bench, sc
             command: index,
             own: &own,
             moment: cut.record.start,
+            unread: reads_nothing(&cut.script.commands[index], cut, scene),
         };
         let explained = cause::explain(&dead, shelf, bench);
         command.cause = Some(explained.cause);
         command.evidence = explained.evidence;
-        command.reason = command.reason.take().or(explained.reason);
+        command.reason = explained.reason.or(command.reason.take());
         return;
     }
 }
