@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use super::edits::{Judged, Scene};
-use super::shelves::{Shelves, own};
+use super::shelves::{Input, Shelves, inputs, own};
 use crate::edit::budget::OVER;
 use crate::edit::cause::{self, Bench, Dead, Explained, Shelf};
 use crate::edit::outcome::{self, union};
@@ -17,7 +17,7 @@ use crate::edit::sed::run::{Limits, Sed};
 use crate::edit::sed::script::{Detail, Script, ScriptCommand};
 use crate::edit::suggest::Ran;
 use crate::escape::show;
-use crate::phase::trace::{BLOB_LIMIT, Ended, Record, State, TargetRecord};
+use crate::phase::trace::{BLOB_LIMIT, Ended, Record, State};
 use crate::report::model::{Cause, Command, CommandTarget, EditKind, Verdict};
 use crate::tree::untrusted;
 
@@ -168,7 +168,7 @@ impl Merged {
     fn add(&mut self, group: &[&Cut], scene: &Scene, sed: &Sed) {
         let first = group[0];
         self.statuses.extend(first.script.commands.iter().filter_map(ScriptCommand::status));
-        let targets: Vec<&TargetRecord> = group.iter().flat_map(|c| &c.record.targets).collect();
+        let targets: Vec<Input> = group.iter().flat_map(|c| inputs(c.record)).collect();
         let blobs: Vec<Option<PathBuf>> = targets.iter().map(|t| scene.trace.blob_file(t.before.md5()?)).collect();
         let call = Call {
             invocation: &first.invocation,
@@ -181,7 +181,7 @@ impl Merged {
                 .zip(&blobs)
                 .map(|(target, blob)| sed::call::Target {
                     before: blob.as_ref().map_or(Content::Missing, |b| Content::File(b)),
-                    changed: match (target.before.md5(), target.after.md5()) {
+                    changed: match (target.before.md5(), target.after.and_then(State::md5)) {
                         (Some(a), Some(b)) => Some(a != b),
                         _ => None,
                     },
@@ -200,7 +200,7 @@ impl Merged {
         if judgement.reason.is_some() {
             self.reason.clone_from(&judgement.reason);
         }
-        let names: Vec<String> = targets.iter().map(|t| scene.names.show(outcome::path(&t.path))).collect();
+        let names: Vec<String> = targets.iter().map(|t| scene.names.show(outcome::path(t.path))).collect();
         for (name, verdict) in names.iter().zip(&judgement.targets) {
             let known = self.files.entry(name.clone()).or_insert(*verdict);
             *known = union([*known, *verdict]);
@@ -261,9 +261,11 @@ impl Merged {
         judged.unclosed.clone_from(&self.unclosed);
         judged.never.clone_from(&self.never);
         judged.statuses.clone_from(&self.statuses);
+        // of `sed in > out` the edit names the output
+        let only = self.files.values().next().filter(|_| self.files.len() == 1 && judged.edit.targets.len() == 1);
         for target in judged.edit.targets.iter_mut().filter(|t| t.verdict == Verdict::Dead) {
             if let Some(verdict @ (Verdict::Identity | Verdict::NetZero | Verdict::Guard)) =
-                self.files.get(&target.path)
+                self.files.get(&target.path).or(only)
             {
                 target.verdict = *verdict;
             }

@@ -168,8 +168,7 @@ pub fn edits(
 }
 
 fn ran(place: Place, all: &ByPath, scene: &Scene) -> Judged {
-    let asked = place.site.call().is_some_and(|c| c.asked);
-    let mut calls: Vec<CallOutcome> = place.records.iter().map(|r| outcome::call(r, asked)).collect();
+    let mut calls: Vec<CallOutcome> = place.records.iter().map(|r| outcome::call(r, place.asked)).collect();
     for (record, call) in place.records.iter().zip(&mut calls) {
         fates(record, call, all, scene);
     }

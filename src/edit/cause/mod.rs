@@ -301,7 +301,9 @@ impl Case<'_> {
             let Some(effect) = Effect::of(self.dead.script, self.command, &patches) else { continue };
             let mut switches = self.switches.clone();
             if relax == Relax::RegexDialect {
-                switches.extended = !switches.extended;
+                // --posix has less of the same dialect
+                switches.extended ^= !switches.posix;
+                switches.posix = false;
             }
             let contents: Vec<Vec<u8>> = self.dead.own.iter().map(|o| relax.content(&o.content)).collect();
             if let Some(evidence) = self.first_hit(&effect, &switches, &contents, &own, relax.note()) {

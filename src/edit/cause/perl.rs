@@ -296,6 +296,10 @@ impl Case<'_> {
         if self.statement.deciding().is_empty() {
             return unknown("it has no pattern to look for");
         }
+        let spans = |r: &&Regex| across::spans_lines(self.script.source(&r.span));
+        if across::by_line(self.dead.call) && self.statement.deciding().iter().any(spans) {
+            return unknown("it wants text across lines, and perl reads one at a time");
+        }
         match literals.is_empty() || literals.iter().any(gone) {
             true => of(Cause::Removed),
             false => unknown("its text is in the source, yet nothing shows why it does not match"),
