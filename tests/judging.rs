@@ -154,12 +154,22 @@ fn a_question_to_sed_is_no_edit() {
          \tsed -n '/beta/q' a.txt || die\n\twhile ! sed '/beta/Q0;$q1' a.txt; do break; done\n\
          \tsed 's/alpha/A/' a.txt || die\n\tif ! sed 's/alpha/A/' a.txt; then die; fi\n\tsed -n 's/alpha/A/' a.txt\n",
     );
-    let wanted = ["filter", "filter", "filter", "filter", "filter", "no-output", "no-output", "no-output"];
+    let wanted = ["filter", "filter", "filter", "filter", "filter", "no-output", "no-output", "filter"];
     let line = |(n, verdict): (u64, &&str)| format!("{} {verdict}", FIRST + n);
     assert_eq!(verdicts(&ebuild), (0..).zip(&wanted).map(line).collect::<Vec<_>>());
-    assert_eq!(findings(&ebuild), [5, 6, 7].map(|n| format!("NoInPlace {}", FIRST + n)));
-    let suggested = ebuild["findings"].as_array().unwrap().iter().map(|f| f["suggestion"].is_object());
-    assert_eq!(suggested.collect::<Vec<_>>(), [true, true, false], "-i would empty the file");
+    assert_eq!(findings(&ebuild), [5, 6].map(|n| format!("NoInPlace {}", FIRST + n)));
+    assert!(ebuild["findings"].as_array().unwrap().iter().all(|f| f["suggestion"].is_object()));
+}
+
+#[test]
+fn a_question_may_be_put_through_a_function() {
+    let ebuild = reported(
+        "myq() { sed -n '/alpha/p' \"$1\"; }\nouter() { myq \"$1\"; }\nforgotten() { sed 's/alpha/A/' \"$1\"; }\n\
+         quiet() { sed -n '/alpha/q' \"$1\"; }\nprinted() { sed -n '/alpha/p' \"$1\"; }\n\n\
+         src_prepare() {\n\tdefault\n\tif outer a.txt; then :; fi\n\tforgotten a.txt || die\n\tquiet a.txt || die\n\
+         \tprinted a.txt\n}\n",
+    );
+    assert_eq!(verdicts(&ebuild), ["11 filter", "13 no-output", "14 filter", "15 no-output"]);
 }
 
 #[test]
@@ -208,4 +218,122 @@ fn a_changed_file_names_the_patch_that_changed_it() {
     let told: Vec<_> = changed.map(|c| (c["path"].as_str().unwrap(), lines(c))).collect();
     let wanted = [("foo-1.2/a.txt", vec![11]), ("foo-1.2/new.txt", vec![11, 17]), ("foo-1.2/sub/b.txt", vec![16])];
     assert_eq!(told, wanted);
+}
+
+#[test]
+fn a_status_of_the_scripts_own_is_no_dead_command() {
+    let ebuild = prepared(
+        "\tsed -i '/alpha/{s//ALPHA/;h};${x;/./{x;q0};x;q1}' a.txt || die\n\tsed -i '/forbidden/q1' a.txt || die\n\
+         \tsed -i -e 's/beta/B/' -e '/nope1/Q1' a.txt || die\n\tsed -i '$!b;/zz/q0;q1' a.txt && die\n\
+         \tsed -i -e 's/nope2/x/' -e '/forbidden/q1' a.txt || die\n\tsed -i -e 's/nope3/x/' -e '$q5' a.txt\n",
+    );
+    let wanted = ["live", "guard", "live", "guard", "dead", "dead"];
+    let lines = (FIRST..).zip(wanted).map(|(line, verdict)| format!("{line} {verdict}"));
+    assert_eq!(verdicts(&ebuild), lines.collect::<Vec<_>>());
+    assert_eq!(findings(&ebuild), [4, 5].map(|n| format!("DeadExpression {} removed", FIRST + n)));
+}
+
+#[test]
+fn a_call_is_as_live_as_its_commands() {
+    let ebuild = prepared(
+        "\tsed -i '/beta/w list.txt' a.txt || die\n\tsed -i -e '/beta/w w.txt' -e 's/nope1/x/' a.txt || die\n\
+         \tsed -i '1e touch made' a.txt || die\n\tsed -i 's/beta/&/;1e touch made' a.txt || die\n",
+    );
+    let wanted = ["live", "live", "unknown", "unknown"];
+    let lines = (FIRST..).zip(wanted).map(|(line, verdict)| format!("{line} {verdict}"));
+    assert_eq!(verdicts(&ebuild), lines.collect::<Vec<_>>());
+    assert_eq!(findings(&ebuild), [format!("DeadExpression {} removed", FIRST + 1)]);
+    assert_eq!(ebuild["edits"][2]["reason"], "the script runs a command (e), which a replay does not");
+}
+
+#[test]
+fn lines_that_are_only_taken_apart_make_no_net_zero() {
+    let ebuild = prepared(
+        "\tsed -i '$!N;s/nope\\nx/y/;P;D' a.txt || die\n\tsed -i 'H;1h;$!d;x;s/nope/x/' a.txt || die\n\
+         \tsed -i '$!N;/^\\(.*\\)\\n\\1$/!P;D' a.txt || die\n\tsed -i 's/alpha/x/;s/x/alpha/' a.txt || die\n",
+    );
+    let causes = ["removed", "removed", "unknown"];
+    let wanted: Vec<String> = (FIRST..).zip(causes).map(|(line, cause)| format!("DeadSed {line} {cause}")).collect();
+    assert_eq!(findings(&ebuild)[..3], wanted);
+    assert_eq!(findings(&ebuild)[3], format!("NetZeroEdit {}", FIRST + 3));
+    assert_eq!(ebuild["findings"][2]["reason"], "its commands only steer, and nothing came of it");
+}
+
+/// The cause of each sed of a.txt (`alpha`, `beta`, `gamma`), all dead, with b.txt beside it. Every unknown one has a reason.
+#[track_caller]
+fn causes(scripts: &[(&str, &str)]) {
+    let lines: String = scripts.iter().map(|(words, _)| format!("\tsed -i {words} a.txt\n")).collect();
+    let ebuild = reported(&format!(
+        "src_unpack() {{\n\tdefault\n\tcd \"${{S}}\" || die\n\techo gamma >> a.txt || die\n\
+         \tprintf '%s\\n' one two thirty-Q 4 5 6 7 8 9 10 11 12 > b.txt || die\n}}\n\nsrc_prepare() {{\n\tdefault\n{lines}}}\n",
+    ));
+    let found = ebuild["findings"].as_array().unwrap();
+    assert_eq!(found.len(), scripts.len(), "{found:#?}");
+    for ((words, cause), finding) in scripts.iter().zip(found) {
+        assert_eq!(finding["cause"], *cause, "{words}: {finding:#}");
+        let has_reason = finding["reason"].is_string();
+        assert!(*cause != "unknown" || has_reason, "{words}: {finding:#}");
+    }
+}
+
+#[test]
+fn superseded_is_what_the_command_itself_would_have_done() {
+    causes(&[
+        ("'H;1h;$!d;x;s/nope/x/'", "removed"),
+        ("'H;$!d;x;s/^\\n//;s/nope/x/'", "removed"),
+        ("--posix 's/alpha\\+/A/'", "drifted"),
+    ]);
+}
+
+#[test]
+fn removed_is_only_what_is_nowhere() {
+    causes(&[
+        ("'/alpha/{n;n;s/beta/x/}'", "unknown"),
+        ("'1s/beta/A/'", "unknown"),
+        ("'s/beta/A/2'", "unknown"),
+        ("'/beta/{/alpha/d}'", "unknown"),
+        ("'/beta/s/alpha/x/'", "unknown"),
+        ("'/gamma/,/alpha/s/beta/A/'", "unknown"),
+        ("'/gamma/!s/gamma/A/'", "never"),
+        ("'/gamma/!{s//A/}'", "never"),
+        ("'y/Q/W/'", "wrong-file"),
+        ("'y/Z/W/'", "removed"),
+        ("'10,11d'", "wrong-file"),
+        ("'s/[XY]Z/A/'", "removed"),
+        ("'20q'", "unknown"),
+    ]);
+}
+
+#[test]
+fn what_reads_writes_or_runs_has_a_cause_too() {
+    causes(&[
+        ("'/gamma/r missing.txt'", "bad-script"),
+        ("'/nope/r b.txt'", "removed"),
+        ("'s/nope/x/w f'", "removed"),
+        ("'/nope/w f'", "removed"),
+        ("'s/nope/date/e'", "removed"),
+        ("'/two/r b.txt'", "wrong-file"),
+    ]);
+    let ebuild = prepared("\tsed 's/nope/x/' < a.txt > out || die\n\tsed 's/alpha/alpha/' < a.txt > out2 || die\n");
+    assert_eq!(findings(&ebuild), [format!("DeadSed {FIRST} removed"), format!("IdentityEdit {}", FIRST + 1)]);
+}
+
+#[test]
+fn a_line_is_drifted_where_any_one_word_is_another() {
+    let ebuild =
+        prepared("\tprintf 'CFLAGS = -O3 -g\\n' > b.txt || die\n\tsed -i 's/CFLAGS = -O2 -g/x/' b.txt || die\n");
+    assert_eq!(findings(&ebuild), [format!("DeadSed {} drifted words", FIRST + 1)]);
+}
+
+#[test]
+fn evidence_is_the_line_that_the_command_means() {
+    let ebuild = prepared(
+        "\tprintf 'one\\n\\ndeep omega\\nlast\\n' > b.txt || die\n\tsed -i '/deep omega/a more' a.txt || die\n\
+         \tsed -i '/omega/q' a.txt || die\n\tsed -i '/deep om/r a.txt' a.txt || die\n",
+    );
+    for finding in ebuild["findings"].as_array().unwrap() {
+        assert_eq!((&finding["cause"], &finding["evidence"][0]["line"]), (&"wrong-file".into(), &3.into()));
+        assert_eq!(finding["evidence"][0]["text"], "deep omega");
+    }
+    assert_eq!(findings(&ebuild).len(), 3);
 }

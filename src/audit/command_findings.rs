@@ -11,7 +11,8 @@ use crate::report::model::{Cause, Command, Edit, Evidence, Finding, Verdict};
 pub fn findings(judged: &Judged, scene: &Scene) -> Vec<Finding> {
     let edit = &judged.edit;
     let mut found = Vec::new();
-    let works = matches!(edit.verdict, Verdict::Live | Verdict::NetZero | Verdict::Overwritten | Verdict::Identity);
+    let works = matches!(edit.verdict, Verdict::Live | Verdict::NetZero | Verdict::Overwritten | Verdict::Identity)
+        || edit.verdict == Verdict::Dead && judged.stands_guard();
     for command in &edit.commands {
         match command.verdict {
             Verdict::Dead if works => found.push(dead(judged, command)),

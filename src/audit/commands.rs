@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use super::edits::{Judged, Scene};
-use super::shelves::{Shelves, own};
+use super::shelves::{Input, Shelves, inputs, own};
 use crate::edit::budget::OVER;
 use crate::edit::cause::{self, Bench, Dead, Explained, Shelf};
 use crate::edit::outcome::{self, union};
@@ -14,10 +14,10 @@ use crate::edit::sed;
 use crate::edit::sed::argv::{Invocation, PieceKind};
 use crate::edit::sed::call::{Call, Content, Environment};
 use crate::edit::sed::run::{Limits, Sed};
-use crate::edit::sed::script::{Detail, Script};
+use crate::edit::sed::script::{Detail, Script, ScriptCommand};
 use crate::edit::suggest::Ran;
 use crate::escape::show;
-use crate::phase::trace::{BLOB_LIMIT, Ended, Record, State, TargetRecord};
+use crate::phase::trace::{BLOB_LIMIT, Ended, Record, State};
 use crate::report::model::{Cause, Command, CommandTarget, EditKind, Verdict};
 use crate::tree::untrusted;
 
@@ -155,6 +155,8 @@ struct Merged {
     files: BTreeMap<String, Verdict>,
     unclosed: Vec<(usize, String)>,
     never: Vec<usize>,
+    /// The statuses with which the scripts end their calls by themselves.
+    statuses: Vec<u64>,
     /// Whether the time was over before all was judged.
     over: bool,
     /// Why some commands are not judged.
@@ -165,7 +167,8 @@ impl Merged {
     /// Judges one group of calls and takes it in. Commands of equal text are one.
     fn add(&mut self, group: &[&Cut], scene: &Scene, sed: &Sed) {
         let first = group[0];
-        let targets: Vec<&TargetRecord> = group.iter().flat_map(|c| &c.record.targets).collect();
+        self.statuses.extend(first.script.commands.iter().filter_map(ScriptCommand::status));
+        let targets: Vec<Input> = group.iter().flat_map(|c| inputs(c.record)).collect();
         let blobs: Vec<Option<PathBuf>> = targets.iter().map(|t| scene.trace.blob_file(t.before.md5()?)).collect();
         let call = Call {
             invocation: &first.invocation,
@@ -178,7 +181,7 @@ impl Merged {
                 .zip(&blobs)
                 .map(|(target, blob)| sed::call::Target {
                     before: blob.as_ref().map_or(Content::Missing, |b| Content::File(b)),
-                    changed: match (target.before.md5(), target.after.md5()) {
+                    changed: match (target.before.md5(), target.after.and_then(State::md5)) {
                         (Some(a), Some(b)) => Some(a != b),
                         _ => None,
                     },
@@ -197,7 +200,7 @@ impl Merged {
         if judgement.reason.is_some() {
             self.reason.clone_from(&judgement.reason);
         }
-        let names: Vec<String> = targets.iter().map(|t| scene.names.show(outcome::path(&t.path))).collect();
+        let names: Vec<String> = targets.iter().map(|t| scene.names.show(outcome::path(t.path))).collect();
         for (name, verdict) in names.iter().zip(&judgement.targets) {
             let known = self.files.entry(name.clone()).or_insert(*verdict);
             *known = union([*known, *verdict]);
@@ -252,13 +255,17 @@ impl Merged {
         found
     }
 
-    /// What looked dead by its bytes may be an identity, undone by itself, or a guard.
+    /// What looked dead by its bytes may be an identity, undone by itself, or a guard; and what left its files as they
+    /// were may have done something else.
     fn refine(&self, judged: &mut Judged) {
         judged.unclosed.clone_from(&self.unclosed);
         judged.never.clone_from(&self.never);
+        judged.statuses.clone_from(&self.statuses);
+        // of `sed in > out` the edit names the output
+        let only = self.files.values().next().filter(|_| self.files.len() == 1 && judged.edit.targets.len() == 1);
         for target in judged.edit.targets.iter_mut().filter(|t| t.verdict == Verdict::Dead) {
             if let Some(verdict @ (Verdict::Identity | Verdict::NetZero | Verdict::Guard)) =
-                self.files.get(&target.path)
+                self.files.get(&target.path).or(only)
             {
                 target.verdict = *verdict;
             }
@@ -274,6 +281,16 @@ impl Merged {
             judged.edit.verdict = Verdict::Unknown;
         } else if judged.edit.verdict == Verdict::Dead && !judged.edit.targets.is_empty() {
             judged.edit.verdict = union(judged.edit.targets.iter().map(|t| t.verdict));
+        }
+        let first = |verdict: Verdict| self.commands.iter().map(|c| &c.0).find(|c| c.verdict == verdict);
+        let raised = match judged.edit.verdict {
+            Verdict::Dead | Verdict::Identity => first(Verdict::Live).or_else(|| first(Verdict::Unknown)),
+            Verdict::NetZero => first(Verdict::Live),
+            _ => None,
+        };
+        if let Some(command) = raised {
+            judged.edit.verdict = command.verdict;
+            judged.edit.reason = command.reason.clone().filter(|_| command.verdict == Verdict::Unknown);
         }
     }
 }
@@ -309,6 +326,16 @@ fn read_files(cut: &Cut, scene: &Scene) -> HashMap<Vec<u8>, Option<Vec<u8>>> {
     found
 }
 
+/// Whether a command reads a file that is not there.
+fn reads_nothing(command: &ScriptCommand, cut: &Cut, scene: &Scene) -> bool {
+    match &command.detail {
+        Detail::File(name) if matches!(command.name, b'r' | b'R') => {
+            read_files(cut, scene).get(name).is_some_and(Option::is_none)
+        }
+        _ => false,
+    }
+}
+
 /// Where the text went that a place's files had, when the files themselves are gone.
 fn moved(cuts: &[Cut], shelf: &Shelf, bench: &Bench, scene: &Scene) -> Option<Explained> {
     let (cut, gone) = cuts.iter().find_map(|cut| {
@@ -317,8 +344,14 @@ fn moved(cuts: &[Cut], shelf: &Shelf, bench: &Bench, scene: &Scene) -> Option<Ex
             missing.filter_map(|t| Some(scene.names.below_work(outcome::path(&t.path))?.to_path_buf())).collect();
         (!gone.is_empty()).then_some((cut, gone))
     })?;
-    let dead =
-        Dead { invocation: &cut.invocation, script: &cut.script, command: 0, own: &[], moment: cut.record.start };
+    let dead = Dead {
+        invocation: &cut.invocation,
+        script: &cut.script,
+        command: 0,
+        own: &[],
+        moment: cut.record.start,
+        unread: false,
+    };
     Some(cause::moved(&dead, &gone, shelf, bench))
 }
 
@@ -331,6 +364,8 @@ fn explain(command: &mut Command, cuts: &[Cut], shelf: &Shelf, bench: &Bench, sc
         };
         let own = own(cut.record, scene);
         if own.is_empty() {
+            let unread = cause::unknown("what its files held was not kept");
+            (command.cause, command.reason) = (Some(unread.cause), command.reason.take().or(unread.reason));
             continue;
         }
         let dead = Dead {
@@ -339,11 +374,12 @@ fn explain(command: &mut Command, cuts: &[Cut], shelf: &Shelf, bench: &Bench, sc
             command: index,
             own: &own,
             moment: cut.record.start,
+            unread: reads_nothing(&cut.script.commands[index], cut, scene),
         };
         let explained = cause::explain(&dead, shelf, bench);
         command.cause = Some(explained.cause);
         command.evidence = explained.evidence;
-        command.reason = command.reason.take().or(explained.reason);
+        command.reason = explained.reason.or(command.reason.take());
         return;
     }
 }

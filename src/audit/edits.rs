@@ -27,6 +27,8 @@ pub struct Judged {
     pub unclosed: Vec<(usize, String)>,
     /// Indices of commands that can never change anything.
     pub never: Vec<usize>,
+    /// The exit statuses that its script chooses by itself (`q1`): an answer, and no failure.
+    pub statuses: Vec<u64>,
     /// Where the text of files that are gone went.
     pub moved: Option<Explained>,
     /// Why each statement of a dead perl call is dead.
@@ -39,7 +41,21 @@ pub struct Judged {
 impl Judged {
     /// With nothing found out yet beside the edit itself.
     fn of(edit: Edit, place: Option<Place>, calls: Vec<CallOutcome>) -> Judged {
-        Judged { edit, unclosed: Vec::new(), never: Vec::new(), moved: None, explained: Vec::new(), place, calls }
+        Judged {
+            edit,
+            unclosed: Vec::new(),
+            never: Vec::new(),
+            statuses: Vec::new(),
+            moved: None,
+            explained: Vec::new(),
+            place,
+            calls,
+        }
+    }
+
+    /// Whether the call is wanted though it changes nothing: it asks, or acts only on faulty input.
+    pub fn stands_guard(&self) -> bool {
+        !self.statuses.is_empty() || self.edit.commands.iter().any(|c| c.verdict == Verdict::Guard)
     }
 
     /// What is said of a dead perl call: the first of its statements of which something is known.
@@ -151,9 +167,8 @@ pub fn edits(
 }
 
 fn ran(place: Place, all: &ByPath, scene: &Scene) -> Judged {
-    let asked = place.site.call().is_some_and(|c| c.asked);
-    let mut calls: Vec<CallOutcome> =
-        place.records.iter().map(|r| outcome::call(r, asked, &|path| scene.patch(path))).collect();
+    let patch = |path: &Path| scene.patch(path);
+    let mut calls: Vec<CallOutcome> = place.records.iter().map(|r| outcome::call(r, place.asked, &patch)).collect();
     for (record, call) in place.records.iter().zip(&mut calls) {
         fates(record, call, all, scene);
     }
@@ -235,11 +250,9 @@ fn replay(record: &Record, input: &[u8], scene: &Scene) -> Option<Vec<u8>> {
     (invocation.separate || record.targets.len() == 1).then_some(())?;
     let text = cause::whole(&script)?;
     let sed = crate::phase::job::find_program("sed")?;
-    let flags = invocation.flags;
     let bench = cause::Bench::new(&sed, "C.UTF-8", scene.budget).ok()?;
     let quiet = invocation.quiet || script.quiet;
-    let switches = Switches { extended: flags.extended, quiet, null_data: flags.null_data };
-    bench.run(&text, &switches, &[input])?.pop()
+    bench.run(&text, &Switches::of(invocation.flags, quiet), &[input])?.pop()
 }
 
 /// The files of all calls, each once: its first state, its last, and the best verdict.

@@ -75,6 +75,8 @@ fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut V
     let cut_off = failure.is_some_and(|f| matches!(f.rule, Some(Rule::TimedOut | Rule::TooLarge)));
     match edit.verdict {
         Verdict::Dead if edit.kind == EditKind::Patch || cut_off => {}
+        // its dead commands are told one by one
+        Verdict::Dead if judged.stands_guard() => {}
         Verdict::Dead => found.extend(dead(judged, failure)),
         Verdict::NoOutput => {
             let message = "sed without -i edits nothing, and nobody reads what it prints".to_owned();
@@ -173,6 +175,10 @@ fn dead(judged: &Judged, failure: Option<&Failure>) -> Option<Finding> {
         finding.evidence.clone_from(&explained.evidence);
         finding.reason.clone_from(&explained.reason);
     }
+    if cause == Cause::Unknown && finding.reason.is_none() && !edit.commands.iter().any(|c| c.verdict == Verdict::Dead)
+    {
+        finding.reason = edit.reason.clone().or(Some("its commands only steer, and nothing came of it".to_owned()));
+    }
     finding.cause = Some(cause);
     Some(finding)
 }
@@ -192,13 +198,16 @@ fn dead_targets(judged: &Judged) -> Vec<Finding> {
         words.iter().any(|w| w.rsplit('/').next() == Some(name) && !w.contains(['*', '?', '[']))
     };
     let dead = judged.edit.targets.iter().filter(|t| t.verdict == Verdict::Dead && literal(&t.path));
-    dead.map(|target| {
-        let mut finding =
-            of_edit(Rule::DeadTarget, &judged.edit, format!("none of the commands changed {}", target.path));
-        finding.target = Some(target.path.clone());
-        finding
-    })
-    .collect()
+    // a call that changed none of its files lives by what else it does
+    let edits = judged.edit.targets.iter().any(|t| t.verdict == Verdict::Live);
+    dead.filter(|_| edits)
+        .map(|target| {
+            let mut finding =
+                of_edit(Rule::DeadTarget, &judged.edit, format!("none of the commands changed {}", target.path));
+            finding.target = Some(target.path.clone());
+            finding
+        })
+        .collect()
 }
 
 /// `a{b,c}d` as `abd` and `acd`; anything deeper stays as it is.

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::edits::Scene;
 use crate::edit::cause::{Event, Own, Shelf};
 use crate::edit::outcome;
-use crate::phase::trace::{Record, State, TargetRecord};
+use crate::phase::trace::{Bytes, Record, State, Stream};
 use crate::tree::Kind;
 
 /// Bytes of a call's files that are looked at for the cause of a dead command.
@@ -49,17 +49,36 @@ fn shelf(scene: &Scene, records: &[Record]) -> Option<Shelf> {
     Some(Shelf::new(scene.before?, scene.after, scene.pack?, &events, &|m| scene.contents(m)))
 }
 
+/// A file that a call read, and what the call made of it, where that is known.
+pub struct Input<'a> {
+    pub path: &'a Bytes,
+    pub before: &'a State,
+    pub after: Option<&'a State>,
+}
+
+/// The files that a call names, or the one that was its standard input.
+pub fn inputs(record: &Record) -> Vec<Input<'_>> {
+    if let (Stream::File { path, contents }, true) = (&record.stdin, record.targets.is_empty()) {
+        let after = match &record.stdout {
+            Stream::File { contents, .. } => Some(contents),
+            _ => None,
+        };
+        return vec![Input { path, before: contents, after }];
+    }
+    record.targets.iter().map(|t| Input { path: &t.path, before: &t.before, after: Some(&t.after) }).collect()
+}
+
 /// The files of a call with their contents.
 pub fn own(record: &Record, scene: &Scene) -> Vec<Own> {
-    let one = |target: &TargetRecord| {
-        let path = outcome::path(&target.path);
-        let content = scene.contents(target.before.md5()?)?;
+    let one = |input: Input| {
+        let path = outcome::path(input.path);
+        let content = scene.contents(input.before.md5()?)?;
         let relative = scene.names.below_work(path).map_or_else(|| path.to_path_buf(), Path::to_path_buf);
         let pristine = pristine(&relative, scene).filter(|p| *p != content);
         Some(Own { shown: scene.names.show(path), path: relative, content, pristine })
     };
     let mut bytes = 0;
-    let bounded = record.targets.iter().filter_map(one).take_while(|own| {
+    let bounded = inputs(record).into_iter().filter_map(one).take_while(|own| {
         bytes += own.content.len();
         bytes < OWN_LIMIT
     });

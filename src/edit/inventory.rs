@@ -33,6 +33,8 @@ pub struct Call {
     pub condition: Option<String>,
     /// Whether its exit status decides what runs next.
     pub asked: bool,
+    /// Whether it is the last that its function runs, whose status it gives.
+    pub ends_function: bool,
     /// The tool that it runs, itself or by way of find, xargs and their kin.
     pub tool: Option<EditKind>,
     /// The word that names the tool.
@@ -114,7 +116,7 @@ impl Inventory {
                 if let Some(name) = node.child_by_field_name("name") {
                     let name = self.slice(name).to_owned();
                     self.functions.push((name.clone(), BTreeSet::new()));
-                    inner = Scope { function: Some(name), ..Scope::default() };
+                    inner = Scope { function: Some(name), last: true, ..Scope::default() };
                 }
             }
             "command" => {
@@ -164,6 +166,7 @@ impl Inventory {
             function: scope.function.clone(),
             condition: scope.condition.clone(),
             asked: scope.asked,
+            ends_function: scope.last,
             tool,
             tool_word,
         })
@@ -256,12 +259,15 @@ struct Scope {
     function: Option<String>,
     condition: Option<String>,
     asked: bool,
+    /// Nothing follows in the function.
+    last: bool,
 }
 
 impl Scope {
     /// The scope of `child` in `node`.
     fn within(&self, text: &str, node: Node, child: Node) -> Scope {
-        let mut scope = Scope { asked: self.asks(node, child), ..self.clone() };
+        let last = self.last && is_last(node, child);
+        let mut scope = Scope { asked: self.asks(node, child), last, ..self.clone() };
         let slice = |n: Node| one_line(text.get(n.byte_range()).unwrap_or_default());
         match node.kind() {
             "if_statement" | "elif_clause" => {
@@ -314,6 +320,20 @@ impl Scope {
             "pipeline" | "subshell" | "compound_statement" | "redirected_statement" => self.asked,
             _ => false,
         }
+    }
+}
+
+/// Whether `child` gives `node` its status.
+fn is_last(node: Node, child: Node) -> bool {
+    let mut next = child.next_named_sibling();
+    while let Some(comment) = next.filter(|n| n.kind() == "comment") {
+        next = comment.next_named_sibling();
+    }
+    match node.kind() {
+        "function_definition" | "redirected_statement" => true,
+        "compound_statement" | "list" | "pipeline" | "subshell" | "else_clause" => next.is_none(),
+        "if_statement" | "elif_clause" => next.is_none_or(|n| matches!(n.kind(), "elif_clause" | "else_clause")),
+        _ => false,
     }
 }
 
@@ -419,6 +439,28 @@ src_install() {
             "f() { sed p f; } && x",
         ] {
             assert_eq!(asked(text), [false], "{text}");
+        }
+    }
+
+    #[test]
+    fn the_last_call_of_a_function_gives_its_status() {
+        let ends = |text: &str| {
+            let inventory = Inventory::read(text);
+            inventory.calls.iter().filter(|c| c.tool.is_some()).map(|c| c.ends_function).collect::<Vec<_>>()
+        };
+        for text in [
+            "f() { sed p f; }",
+            "f() {\n\tlocal x=1\n\tsed p f # so\n}",
+            "f() { x; if y; then sed p f; else z; fi; }",
+            "f() ( cd x && sed p f > o )",
+            "f() { cat f | sed p; }",
+        ] {
+            assert_eq!(ends(text), [true], "{text}");
+        }
+        for text in
+            ["sed p f", "f() { sed p f; x; }", "f() { for x in y; do sed p f; done; x; }", "f() { sed p f | x; }"]
+        {
+            assert_eq!(ends(text), [false], "{text}");
         }
     }
 

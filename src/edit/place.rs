@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::asked::asked;
 use super::site::{Site, Sources};
 use crate::phase::stack;
 use crate::phase::trace::{Record, Starter, Tool};
@@ -13,6 +14,8 @@ pub struct Place {
     pub kind: EditKind,
     pub by: By,
     pub site: Site,
+    /// Whether the exit status of any of its calls is taken for an answer.
+    pub asked: bool,
     pub records: Vec<Record>,
 }
 
@@ -34,7 +37,8 @@ pub fn places(records: Vec<Record>, sources: &mut Sources) -> (Vec<Place>, Vec<E
     let mut lost = Vec::new();
     for record in records {
         let kind = EditKind::from(record.tool);
-        let called = sources.site(&stack::parse(&record.at.0), kind, &record.argv);
+        let frames = stack::parse(&record.at.0);
+        let called = sources.site(&frames, kind, &record.argv);
         let explicit = called.as_ref().is_some_and(|s| s.call().is_some_and(|c| c.tool == Some(kind)));
         let listed = record.patch.as_ref().filter(|_| !explicit).and_then(|p| {
             // applied by `default`: the entry of PATCHES is what the ebuild says of it
@@ -48,11 +52,13 @@ pub fn places(records: Vec<Record>, sources: &mut Sources) -> (Vec<Place>, Vec<E
             Starter::Source(_) => By::Source,
             Starter::Phase(_) => site.source.by,
         };
+        let asked = asked(&site, &frames, sources);
         let key = (site.key(), kind as u8, by as u8);
         let at = *index.entry(key).or_insert_with(|| {
-            found.push(Place { kind, by, site, records: Vec::new() });
+            found.push(Place { kind, by, site, asked: false, records: Vec::new() });
             found.len() - 1
         });
+        found[at].asked |= asked;
         found[at].records.push(record);
     }
     (found, lost)

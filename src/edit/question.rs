@@ -44,7 +44,9 @@ impl Wanted {
     /// Whether the call is no forgotten edit, though what it prints goes to the phase's log. `asked`: its exit status
     /// decides what runs next; that alone says nothing of `sed s/a/b/ f || die`.
     pub fn beside_a_log(self, asked: bool) -> bool {
-        self.acts || (self.status || asked) && !(self.edits && self.prints) || self.status && asked
+        // what prints nothing answers, if anything
+        let silent = !self.unknown && !self.prints;
+        self.acts || silent || (self.status || asked) && !(self.edits && self.prints) || self.status && asked
     }
 
     /// The same where what it prints goes to /dev/null.
@@ -103,8 +105,10 @@ mod tests {
             (&["sed", "-n", "/x/q1", "f"][..], true, true),
             (&["sed", "/x/Q5", "f"], true, true),
             (&["sed", "s/a/b/;/x/q1", "f"], false, true),
-            (&["sed", "-n", "/x/q", "f"], false, true),
-            (&["sed", "-n", "s/a/b/", "f"], false, true),
+            (&["sed", "-n", "/x/q", "f"], true, true),
+            (&["sed", "-n", "s/a/b/", "f"], true, true),
+            (&["sed", "-n", "s/a/b/p", "f"], false, false),
+            (&["sed", "-n", "/a/p", "f"], false, true),
             (&["sed", "s/a/b/", "f"], false, false),
             (&["sed", "/a/d", "f"], false, false),
             (&["sed", "-n", "/a/w out", "f"], true, true),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use super::asked;
 use super::inventory::{Call, Inventory, unquoted};
 use crate::gentoo::within::Within;
 use crate::phase::stack::Frame;
@@ -75,6 +76,14 @@ impl Sources {
         let source = Rc::new(Source { origin, by: By::Eclass, inventory: Inventory::read(&text) });
         self.eclasses.insert(file.to_owned(), Rc::clone(&source));
         Some(source)
+    }
+
+    /// The command at `frame` that runs a function.
+    pub fn call_of(&mut self, frame: &Frame, function: &str) -> Option<Call> {
+        let source = self.source(&frame.file)?;
+        let at = |call: &Call| call.line <= frame.line && frame.line <= call.end_line;
+        let index = smallest(&source.inventory, |call| at(call) && asked::runs(call, function))?;
+        source.inventory.calls.get(index).cloned()
     }
 
     /// The lines of the PATCHES entry (of the ebuild) that names this file.

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::edit::budget::Budget;
+use crate::edit::sed::argv::Flags;
 use crate::edit::trial::Trial;
 
 /// What a trial's sed is called with beside the script.
@@ -13,6 +14,14 @@ pub struct Switches {
     pub extended: bool,
     pub quiet: bool,
     pub null_data: bool,
+    pub posix: bool,
+}
+
+impl Switches {
+    /// Those of a piece of a script, or of a whole call.
+    pub fn of(flags: Flags, quiet: bool) -> Switches {
+        Switches { extended: flags.extended, quiet, null_data: flags.null_data, posix: flags.posix }
+    }
 }
 
 /// Runs trials of the real sed.
@@ -38,7 +47,12 @@ impl Bench {
     /// What `script` makes of each content; none where sed refuses it or does not end in time.
     pub fn run(&self, script: &[u8], switches: &Switches, contents: &[&[u8]]) -> Option<Vec<Vec<u8>>> {
         let script = self.trial.script(script)?;
-        let options = [(switches.extended, "-E"), (switches.quiet, "-n"), (switches.null_data, "-z")];
+        let options = [
+            (switches.extended, "-E"),
+            (switches.quiet, "-n"),
+            (switches.null_data, "-z"),
+            (switches.posix, "--posix"),
+        ];
         let mut words = vec![OsString::from("-i")];
         words.extend(options.iter().filter(|(on, _)| *on).map(|(_, option)| OsString::from(option)));
         words.extend(["-f".into(), script, "--".into()]);

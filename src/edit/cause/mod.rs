@@ -2,8 +2,10 @@
 
 mod alone;
 mod bench;
-mod ending;
+mod effect;
 mod fitted;
+mod gap;
+mod gone;
 pub mod perl;
 mod product;
 mod relax;
@@ -20,11 +22,12 @@ use crate::edit::sed::never::never;
 use crate::edit::sed::script::{AddressKind, Detail, Regex, Script, ScriptCommand};
 use crate::escape::{escape_path, show};
 use crate::report::model::{Cause, Evidence};
-pub use alone::reaches_out;
+pub use alone::{reaches_out, whole};
 pub use bench::{Bench, Switches};
-use ending::Ending;
+use effect::Effect;
+use gap::Gap;
 use relax::Relax;
-use search::{Found, Hit, Query, Unseen, first_change};
+use search::{Found, Hit, Query, Unseen, changes, text_of};
 pub use shelf::{Event, Shelf};
 
 /// A file that the command was to change.
@@ -49,6 +52,8 @@ pub struct Dead<'a> {
     pub own: &'a [Own],
     /// When the call began, by the trace's clock.
     pub moment: u64,
+    /// The command reads a file that is not there.
+    pub unread: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,14 +77,17 @@ pub fn unknown(why: &str) -> Explained {
 }
 
 fn tried(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
-    let Some(command) = dead.script.commands.get(dead.command) else { return of(Cause::Unknown) };
+    let Some(command) = dead.script.commands.get(dead.command) else { return unknown("its script is not known") };
     let piece = dead.script.pieces.get(command.piece).map(|p| p.flags).unwrap_or_default();
-    let switches = Switches { extended: piece.extended, quiet: false, null_data: piece.null_data };
-    let Some(script) = alone::alone(dead.script, dead.command, &[]) else { return of(Cause::Unknown) };
-    let case = Case { dead, command, switches, script, shelf, bench };
+    let switches = Switches::of(piece, false);
+    let Some(effect) = Effect::of(dead.script, command, &[]) else {
+        return unknown("it can't be tried by itself");
+    };
+    let case = Case { dead, command, switches, effect, shelf, bench };
     let early = None
         .or_else(|| case.option_order())
         .or_else(|| never(dead.script, dead.command).then(|| of(Cause::Never)))
+        .or_else(|| dead.unread.then(|| unread()))
         .or_else(|| case.superseded())
         .or_else(|| case.upstreamed());
     if let Some(explained) = early {
@@ -89,13 +97,12 @@ fn tried(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
     if let Some(explained) = elsewhere {
         return explained;
     }
-    let explained = case.drifted().unwrap_or_else(|| of(Cause::Removed));
-    Explained { reason: unseen.sentence(), ..explained }
+    let explained = case.drifted().unwrap_or_else(|| case.removed());
+    Explained { reason: unseen.sentence().or(explained.reason), ..explained }
 }
 
-/// The whole script as one text; none where it would write or run something.
-pub fn whole(script: &Script) -> Option<Vec<u8>> {
-    alone::with(script, |_| true, &[])
+fn unread() -> Explained {
+    Explained { reason: Some("the file that it reads is not there".to_owned()), ..of(Cause::BadScript) }
 }
 
 /// Whether the last line of a range around `command` (its own, or that of a block) matches any line of `content`.
@@ -104,7 +111,7 @@ pub fn whole(script: &Script) -> Option<Vec<u8>> {
 pub fn range_can_end(script: &Script, command: usize, content: &[u8], bench: &Bench) -> bool {
     let Some(command) = script.commands.get(command) else { return true };
     let flags = script.pieces.get(command.piece).map(|p| p.flags).unwrap_or_default();
-    let switches = Switches { extended: flags.extended, quiet: false, null_data: flags.null_data };
+    let switches = Switches::of(flags, false);
     let around = script.blocks.iter().filter(|b| b.commands.contains(&command.index)).map(|b| &b.addresses);
     let ends = around.chain([&command.addresses]).filter_map(|a| a.second.as_ref());
     let ends: Vec<_> = ends.filter(|a| matches!(a.kind, AddressKind::Regex(_))).collect();
@@ -117,16 +124,16 @@ pub fn range_can_end(script: &Script, command: usize, content: &[u8], bench: &Be
 
 /// Where a script that found none of its files would do something: files of the same name, elsewhere.
 pub fn moved(dead: &Dead, gone: &[PathBuf], shelf: &Shelf, bench: &Bench) -> Explained {
-    let Some(script) = alone::with(dead.script, |_| true, &[]) else { return of(Cause::Unknown) };
-    let extended = dead.invocation.flags.extended;
-    let switches = Switches { extended, quiet: dead.invocation.quiet, null_data: dead.invocation.flags.null_data };
+    let Some(script) = whole(dead.script) else { return unknown("its script does more than edit") };
+    let switches = Switches::of(dead.invocation.flags, dead.invocation.quiet);
     let query = Query {
-        run: &|contents| bench.run(&script, &switches, contents),
+        run: &|contents| Some(changes(contents, &bench.run(&script, &switches, contents)?)),
         literals: &[],
         ignore_case: false,
         own: gone,
         moment: dead.moment,
         named: Some(gone),
+        anywhere: false,
     };
     let found = search::search(shelf, &query);
     if bench.is_over() {
@@ -172,6 +179,7 @@ fn elsewhere(
         own: &own.iter().map(|o| o.path.clone()).collect::<Vec<_>>(),
         moment,
         named: None,
+        anywhere: false,
     };
     let Found { hits, unseen } = search::search(shelf, &query);
     let found = (!hits.is_empty()).then(|| with(Cause::WrongFile, evidence(&hits, "matches here")));
@@ -187,28 +195,31 @@ struct Case<'a> {
     dead: &'a Dead<'a>,
     command: &'a ScriptCommand,
     switches: Switches,
-    /// The command alone.
-    script: Vec<u8>,
+    /// What the command does by itself.
+    effect: Effect,
     shelf: &'a Shelf,
     bench: &'a Bench,
 }
 
 impl Case<'_> {
-    /// The first file of `contents` that the script changes, as evidence.
-    fn first_hit(&self, script: &[u8], switches: &Switches, contents: &[Vec<u8>], note: &str) -> Option<Vec<Evidence>> {
+    /// The first file of `contents` on which `effect` shows, as evidence. Its text is that of `shown`.
+    fn first_hit(
+        &self,
+        effect: &Effect,
+        switches: &Switches,
+        contents: &[Vec<u8>],
+        shown: &[Vec<u8>],
+        note: &str,
+    ) -> Option<Vec<Evidence>> {
         let slices: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
-        let after = self.bench.run(script, switches, &slices)?;
-        let found = self.dead.own.iter().zip(contents.iter().zip(&after)).find_map(|(own, (old, new))| {
-            let (line, _) = first_change(old, new)?;
-            let text = own.content.split(|b| *b == b'\n').nth(line as usize - 1).unwrap_or_default();
-            Some(Evidence {
-                path: own.shown.clone(),
-                line: Some(line),
-                text: Some(show(text)),
-                note: Some(note.to_owned()),
-            })
-        })?;
-        Some(vec![found])
+        let lines = effect.lines(self.bench, switches, &slices)?;
+        let (index, line) = lines.iter().enumerate().find_map(|(index, line)| Some((index, (*line)?)))?;
+        Some(vec![Evidence {
+            path: self.dead.own.get(index)?.shown.clone(),
+            line: Some(line),
+            text: Some(show(&text_of(shown.get(index)?, line))),
+            note: Some(note.to_owned()),
+        }])
     }
 
     fn contents(&self) -> Vec<Vec<u8>> {
@@ -225,42 +236,33 @@ impl Case<'_> {
             return None;
         }
         let meant = Switches { extended: last.extended, null_data: last.null_data, ..self.switches.clone() };
-        let evidence =
-            self.first_hit(&self.script, &meant, &self.contents(), "matches once the option stands first")?;
+        let contents = self.contents();
+        let note = "matches once the option stands first";
+        let evidence = self.first_hit(&self.effect, &meant, &contents, &contents, note)?;
         Some(with(Cause::OptionOrder, evidence))
     }
 
     /// An earlier step (a patch, another edit, an earlier command of this call) took away what it would have matched.
     fn superseded(&self) -> Option<Explained> {
-        let evidence = |contents: &[Vec<u8>], note: &str| self.first_hit(&self.script, &self.switches, contents, note);
-        let found = evidence(&self.contents(), "an earlier command of this call takes it away")
-            .or_else(|| evidence(&self.pristine(), "stood here before an earlier step of the phase"))?;
-        let mut found = found;
-        if let Some(first) = found.first_mut()
-            && let Some(own) = self.dead.own.iter().find(|o| o.shown == first.path)
-            && let Some(old) = own.pristine.as_ref()
-            && let Some(line) = first.line
-        {
-            first.text = old.split(|b| *b == b'\n').nth(line as usize - 1).map(show);
-        }
+        let hit = |contents: &[Vec<u8>], note| self.first_hit(&self.effect, &self.switches, contents, contents, note);
+        let found = hit(&self.contents(), "an earlier command of this call takes it away")
+            .or_else(|| hit(&self.pristine(), "stood here before an earlier step of the phase"))?;
         Some(with(Cause::Superseded, found))
     }
 
     fn upstreamed(&self) -> Option<Explained> {
-        let finder = product::finder(self.dead.script, self.command, self.switches.extended)?;
+        let finder = Effect::plain(product::finder(self.dead.script, self.command, self.switches.extended)?);
         // in the source as it came: what this phase itself wrote is no doing of upstream
-        let evidence = self.first_hit(&finder, &self.switches, &self.pristine(), "already so")?;
+        let pristine = self.pristine();
+        let evidence = self.first_hit(&finder, &self.switches, &pristine, &pristine, "already so")?;
         Some(with(Cause::Upstreamed, evidence))
     }
 
     /// The cause, and what the search for it did not see.
     fn wrong_file(&self) -> (Option<Explained>, Unseen) {
         let regexes = self.deciding();
-        if regexes.is_empty() {
-            return (None, Unseen::default());
-        }
         let literals = regexes.iter().filter_map(|r| Some((self.literal(r)?, r.ignore_case))).collect::<Vec<_>>();
-        let run = |contents: &[&[u8]]| self.bench.run(&self.script, &self.switches, contents);
+        let run = |contents: &[&[u8]]| self.effect.lines(self.bench, &self.switches, contents);
         elsewhere(&run, &literals, self.dead.own, self.dead.moment, self.shelf)
     }
 
@@ -293,15 +295,18 @@ impl Case<'_> {
     }
 
     fn drifted(&self) -> Option<Explained> {
+        let own = self.contents();
         for relax in Relax::ALL {
             let Some(patches) = relax.patches(self.dead.script, self.command) else { continue };
-            let Some(script) = alone::alone(self.dead.script, self.dead.command, &patches) else { continue };
+            let Some(effect) = Effect::of(self.dead.script, self.command, &patches) else { continue };
             let mut switches = self.switches.clone();
             if relax == Relax::RegexDialect {
-                switches.extended = !switches.extended;
+                // --posix has less of the same dialect
+                switches.extended ^= !switches.posix;
+                switches.posix = false;
             }
             let contents: Vec<Vec<u8>> = self.dead.own.iter().map(|o| relax.content(&o.content)).collect();
-            if let Some(evidence) = self.first_hit(&script, &switches, &contents, relax.note()) {
+            if let Some(evidence) = self.first_hit(&effect, &switches, &contents, &own, relax.note()) {
                 return Some(with(Cause::Drifted, evidence));
             }
         }
@@ -312,12 +317,13 @@ impl Case<'_> {
     fn near_version(&self) -> Option<Explained> {
         let Detail::Substitute(s) = &self.command.detail else { return None };
         let pattern = relax::any_version(self.dead.script.source(&s.regex.span))?;
-        let script = alone::alone(self.dead.script, self.dead.command, &[(s.regex.span.clone(), pattern)])?;
-        let evidence = self.first_hit(&script, &self.switches, &self.contents(), "words")?;
+        let effect = Effect::of(self.dead.script, self.command, &[(s.regex.span.clone(), pattern)])?;
+        let contents = self.contents();
+        let evidence = self.first_hit(&effect, &self.switches, &contents, &contents, "words")?;
         Some(with(Cause::Drifted, evidence))
     }
 
-    /// The line that shares most words with the longest expression, or has all of it but its last token, where the
+    /// The line that shares most words with the longest expression, or has all of it but one word, where the
     /// command would change it if what the line has otherwise did not count.
     fn near_words(&self) -> Option<Explained> {
         let deciding = self.deciding();
@@ -332,15 +338,17 @@ impl Case<'_> {
             let patches: Vec<alone::Patch> = deciding.iter().filter_map(fit).collect();
             self.changes_if(&patches, own, number, &line).then_some((own, number, line))
         });
-        let by_ending = || {
-            let ending = Ending::of(pattern, self.switches.extended)?;
-            let patch = [(longest.span.clone(), ending.open.clone())];
-            self.dead.own.iter().find_map(|own| {
-                let (number, line) = ending.nearest(&own.content)?;
-                self.changes_if(&patch, own, number, &line).then_some((own, number, line))
+        let by_gap = || {
+            let gaps = Gap::all(pattern, self.switches.extended);
+            gaps.iter().find_map(|gap| {
+                let patch = [(longest.span.clone(), gap.open.clone())];
+                self.dead.own.iter().find_map(|own| {
+                    let (number, line) = gap.nearest(&own.content)?;
+                    self.changes_if(&patch, own, number, &line).then_some((own, number, line))
+                })
             })
         };
-        let (own, line, text) = by_words.or_else(by_ending)?;
+        let (own, line, text) = by_words.or_else(by_gap)?;
         let evidence = Evidence {
             path: own.shown.clone(),
             line: Some(line),
@@ -352,13 +360,12 @@ impl Case<'_> {
 
     /// Whether the command with other expressions changes line `number` of a file.
     fn changes_if(&self, patches: &[alone::Patch], own: &Own, number: u32, line: &[u8]) -> bool {
-        let Some(script) = alone::alone(self.dead.script, self.dead.command, patches).filter(|_| !patches.is_empty())
-        else {
+        let Some(effect) = Effect::of(self.dead.script, self.command, patches).filter(|_| !patches.is_empty()) else {
             return false;
         };
         // the line by itself first: in the file another may be changed before it
         let alone = [line, b"\n"].concat();
-        let Some(after) = self.bench.run(&script, &self.switches, &[&alone, &own.content]) else { return false };
-        after[0] != alone || first_change(&own.content, &after[1]).is_some_and(|(first, _)| first == number)
+        let Some(lines) = effect.lines(self.bench, &self.switches, &[&alone, &own.content]) else { return false };
+        lines[0].is_some() || lines[1] == Some(number)
     }
 }

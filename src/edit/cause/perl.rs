@@ -5,8 +5,8 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-use super::ending::Ending;
-use super::search::{Unseen, first_change};
+use super::gap::Gap;
+use super::search::{Unseen, changes, first_change, text_of};
 use super::{Explained, Own, Shelf, elsewhere, fitted, of, relax, unknown, with, within_a_line, words};
 use crate::edit::budget::{Budget, OVER};
 use crate::edit::cause::relax::Relax;
@@ -171,11 +171,10 @@ impl Case<'_> {
         let slices: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
         let after = self.run(script, &slices)?;
         self.dead.own.iter().zip(contents.iter().zip(&after)).find_map(|(own, (old, new))| {
-            let (line, text) = first_change(old, new)?;
-            // where the content is not the file's own, its line is
-            let own_line = own.content.split(|b| *b == b'\n').nth(line as usize - 1);
+            let line = first_change(old, new)?;
             let is_pristine = own.pristine.as_ref().is_some_and(|p| p == old);
-            let text = if is_pristine { text } else { own_line.unwrap_or_default().to_vec() };
+            // where the content is not the file's own, its line is
+            let text = text_of(if is_pristine { old } else { &own.content }, line);
             Some(vec![line_of(own, line, &text, note)])
         })
     }
@@ -215,7 +214,7 @@ impl Case<'_> {
         if self.statement.deciding().is_empty() {
             return (None, Unseen::default());
         }
-        let run = |contents: &[&[u8]]| self.run(self.text(), contents);
+        let run = |contents: &[&[u8]]| Some(changes(contents, &self.run(self.text(), contents)?));
         elsewhere(&run, &self.literals(), self.dead.own, self.dead.moment, self.shelf)
     }
 
@@ -270,13 +269,14 @@ impl Case<'_> {
             let patches: Vec<(Span, Vec<u8>)> = deciding.iter().filter_map(fit).collect();
             self.changes_if(&patches, own, number, line)
         };
-        let ending = Ending::of(source(longest), true).filter(|_| !self.script.has_flag(longest, b'x'));
-        let by_ending = |own: &Own| {
-            let ending = ending.as_ref()?;
-            let (number, line) = ending.nearest(&own.content)?;
-            self.changes_if(&[(longest.span.clone(), ending.open.clone())], own, number, line)
+        let gaps = if self.script.has_flag(longest, b'x') { Vec::new() } else { Gap::all(source(longest), true) };
+        let by_gap = |own: &Own| {
+            gaps.iter().find_map(|gap| {
+                let (number, line) = gap.nearest(&own.content)?;
+                self.changes_if(&[(longest.span.clone(), gap.open.clone())], own, number, line)
+            })
         };
-        self.dead.own.iter().find_map(by_words).or_else(|| self.dead.own.iter().find_map(by_ending))
+        self.dead.own.iter().find_map(by_words).or_else(|| self.dead.own.iter().find_map(by_gap))
     }
 
     /// A line that the statement with other expressions changes, by itself or in its file.
@@ -284,7 +284,7 @@ impl Case<'_> {
         let alone = [line.as_slice(), b"\n"].concat();
         let script = patched(self.script, self.statement, patches);
         let after = self.run(&script, &[&alone, &own.content]).filter(|_| !patches.is_empty())?;
-        let changed = after[0] != alone || first_change(&own.content, &after[1]).is_some_and(|(at, _)| at == number);
+        let changed = after[0] != alone || first_change(&own.content, &after[1]) == Some(number);
         changed.then(|| with(Cause::Drifted, vec![line_of(own, number, &line, "words")]))
     }
 
@@ -295,6 +295,10 @@ impl Case<'_> {
         let gone = |(text, ignore_case): &(Vec<u8>, bool)| !self.shelf.holds(self.dead.moment, text, *ignore_case);
         if self.statement.deciding().is_empty() {
             return unknown("it has no pattern to look for");
+        }
+        let spans = |r: &&Regex| across::spans_lines(self.script.source(&r.span));
+        if across::by_line(self.dead.call) && self.statement.deciding().iter().any(spans) {
+            return unknown("it wants text across lines, and perl reads one at a time");
         }
         match literals.is_empty() || literals.iter().any(gone) {
             true => of(Cause::Removed),

@@ -9,6 +9,8 @@ const MARK: u8 = 0x01;
 /// deletes, or where its product can't be told from any other text.
 pub fn finder(script: &Script, command: &ScriptCommand, extended: bool) -> Option<Vec<u8>> {
     let pattern = match &command.detail {
+        // what it becomes the command says that it runs
+        Detail::Substitute(s) if s.evaluate => return None,
         Detail::Substitute(s) => {
             substituted(script.source(&s.regex.span), script.source(&s.replacement), s.regex.delimiter, extended)?
         }

@@ -17,12 +17,11 @@ const ENOUGH: usize = 12;
 /// Files that one sed is given.
 const BATCH: usize = 64;
 
-/// Runs a script on contents.
-pub type Run<'a> = dyn Fn(&[&[u8]]) -> Option<Vec<Vec<u8>>> + 'a;
+/// The first line (from 1) of each content on which a script has an effect; none where it is refused.
+pub type Run<'a> = dyn Fn(&[&[u8]]) -> Option<Vec<Option<u32>>> + 'a;
 
 /// What is looked for.
 pub struct Query<'a> {
-    /// What the script makes of contents; none where it is refused.
     pub run: &'a Run<'a>,
     /// Texts that a file must hold for the script to do anything.
     pub literals: &'a [Vec<u8>],
@@ -32,6 +31,8 @@ pub struct Query<'a> {
     pub moment: u64,
     /// Only files with one of these base names.
     pub named: Option<&'a [PathBuf]>,
+    /// Any file counts, also the call's own, and one is enough.
+    pub anywhere: bool,
 }
 
 /// A file that the script would change, with the first line that it would.
@@ -63,6 +64,11 @@ pub struct Unseen {
 }
 
 impl Unseen {
+    /// Whether there was no time for all candidates.
+    pub fn ended_early(&self) -> bool {
+        self.untried > 0
+    }
+
     /// In one sentence; none where everything was seen.
     pub fn sentence(&self) -> Option<String> {
         let files = |n: usize, what: &str, rest: &str| match n {
@@ -100,12 +106,12 @@ pub fn search(shelf: &Shelf, query: &Query) -> Found {
     let mut candidates: Vec<(u8, &Path, &[u8])> = Vec::new();
     for (path, data) in shelf.at(query.moment) {
         let named = query.named.is_none_or(|n| n.iter().any(|n| n.file_name() == path.file_name()));
-        if data.is_empty() || !named || query.own.iter().any(|o| o == path) {
+        if data.is_empty() || !named || !query.anywhere && query.own.iter().any(|o| o == path) {
             continue;
         }
         if data.len() > LARGE {
             found.unseen.large += 1;
-        } else if holds(data) && (counts(path) || query.own.iter().any(|o| !counts(o))) {
+        } else if holds(data) && (query.anywhere || counts(path) || query.own.iter().any(|o| !counts(o))) {
             if is_binary(data) {
                 found.unseen.binary += usize::from(!query.literals.is_empty());
             } else {
@@ -116,7 +122,7 @@ pub fn search(shelf: &Shelf, query: &Query) -> Found {
     candidates.sort_by_key(|(rank, path, _)| (*rank, path.components().count(), path.to_path_buf()));
     let mut left = candidates.len();
     for batch in candidates.chunks(BATCH) {
-        if found.hits.len() >= ENOUGH {
+        if found.hits.len() >= if query.anywhere { 1 } else { ENOUGH } {
             break;
         }
         if began.elapsed() > TIME {
@@ -125,10 +131,10 @@ pub fn search(shelf: &Shelf, query: &Query) -> Found {
         }
         left -= batch.len();
         let contents: Vec<&[u8]> = batch.iter().map(|c| c.2).collect();
-        let Some(after) = (query.run)(&contents) else { continue };
-        for ((rank, path, old), new) in batch.iter().zip(&after) {
-            if let Some((line, text)) = first_change(old, new) {
-                found.hits.push(Hit { path: path.to_path_buf(), line, text, rank: *rank });
+        let Some(lines) = (query.run)(&contents) else { continue };
+        for ((rank, path, data), line) in batch.iter().zip(lines) {
+            if let Some(line) = line {
+                found.hits.push(Hit { path: path.to_path_buf(), line, text: text_of(data, line), rank: *rank });
             }
         }
     }
@@ -136,20 +142,25 @@ pub fn search(shelf: &Shelf, query: &Query) -> Found {
     found
 }
 
-/// The number and text of the first line of `old` that `new` has otherwise.
-pub fn first_change(old: &[u8], new: &[u8]) -> Option<(u32, Vec<u8>)> {
+/// The number of the first line of `old` that `new` has otherwise. What is added behind the end counts for the last.
+pub fn first_change(old: &[u8], new: &[u8]) -> Option<u32> {
     if old == new {
         return None;
     }
-    let mut number = 0;
     let mut news = new.split(|b| *b == b'\n');
-    for line in old.split(|b| *b == b'\n') {
-        number += 1;
-        if news.next() != Some(line) {
-            return Some((number, line.to_vec()));
-        }
-    }
-    Some((number, Vec::new()))
+    let same = old.split(|b| *b == b'\n').take_while(|line| news.next() == Some(*line)).count();
+    let lines = old.split(|b| *b == b'\n').count() - usize::from(old.ends_with(b"\n"));
+    Some((same + 1).min(lines) as u32)
+}
+
+/// [`first_change`] of each content.
+pub fn changes(old: &[&[u8]], new: &[Vec<u8>]) -> Vec<Option<u32>> {
+    old.iter().zip(new).map(|(old, new)| first_change(old, new)).collect()
+}
+
+/// The text of a line (from 1).
+pub fn text_of(content: &[u8], line: u32) -> Vec<u8> {
+    content.split(|b| *b == b'\n').nth((line as usize).saturating_sub(1)).unwrap_or_default().to_vec()
 }
 
 fn rank(path: &Path, own: &[PathBuf]) -> u8 {
@@ -229,8 +240,10 @@ mod tests {
 
     #[test]
     fn the_first_changed_line_is_told() {
-        assert_eq!(first_change(b"a\nb\n", b"a\nc\n"), Some((2, b"b".to_vec())));
+        assert_eq!(first_change(b"a\nb\n", b"a\nc\n"), Some(2));
         assert_eq!(first_change(b"a\n", b"a\n"), None);
-        assert_eq!(first_change(b"a\n", b"a\nb\n"), Some((2, b"".to_vec())));
+        assert_eq!(first_change(b"a\n", b"a\nb\n"), Some(1), "no line stands behind the last one");
+        assert_eq!(first_change(b"a", b"a\nb"), Some(1));
+        assert_eq!(text_of(b"a\nb\n", 2), b"b");
     }
 }

@@ -1,6 +1,8 @@
 //! The verdict on every command of a call in every file, found by running a [probe](super::probe) of the script on
 //! the files as they were.
 
+use std::collections::BTreeMap;
+
 use super::bench::{self, Bench};
 use super::call::{Call, Target};
 use super::leave_out;
@@ -10,6 +12,7 @@ use super::quick;
 use super::run::{Limits, Sed};
 use super::script::*;
 use super::tally::Tallies;
+use super::undone::{self, Undone};
 use crate::report::model::Verdict;
 
 /// What became of a call.
@@ -123,12 +126,13 @@ impl Judge<'_> {
                 judgement
             })
             .collect();
-        for target in 0..self.call.targets.len() {
-            self.settle(&mut commands, target);
-        }
+        let unchanged: Vec<usize> =
+            (0..self.call.targets.len()).filter(|target| self.settle(&mut commands, *target)).collect();
+        self.undone(&mut commands, &unchanged);
         for command in &mut commands {
             command.verdict = union(&command.targets).unwrap_or(match self.kind(command.index) {
                 Kind::Fixed(verdict) => verdict,
+                Kind::Asks => Verdict::Control,
                 _ => Verdict::Dead,
             });
         }
@@ -147,6 +151,7 @@ impl Judge<'_> {
             }
             (b'p' | b'P', _) if self.bench.quiet => Kind::Fixed(Verdict::Control),
             (b'a' | b'i', Detail::Text(text)) if text.is_empty() => Kind::Fixed(Verdict::Guard),
+            _ if command.status().is_some() => Kind::Asks,
             (b'r' | b'R', _) => Kind::Reads,
             (b'w' | b'W', _) => Kind::Writes,
             (b'e', _) => Kind::Executes,
@@ -185,6 +190,8 @@ impl Judge<'_> {
             Kind::Reads if tally.ran => self.read(command),
             Kind::Writes if tally.ran => (Verdict::Live, Some("it writes another file".to_string())),
             _ if tally.changed => (Verdict::Live, None),
+            // its status answers a question, whether it ran or not
+            Kind::Asks => (Verdict::Control, None),
             Kind::Prints if tally.matched && self.bench.quiet => (Verdict::Control, None),
             Kind::Prints if tally.matched => (Verdict::Live, None),
             _ if tally.matched => (Verdict::Identity, None),
@@ -224,18 +231,20 @@ impl Judge<'_> {
         }
     }
 
-    /// Heeds what the call left of a target as a whole.
-    fn settle(&self, commands: &mut [CommandJudgement], target: usize) {
+    /// The commands that have this verdict on what becomes of a target.
+    fn edits(&self, commands: &[CommandJudgement], target: usize, verdict: Verdict) -> Vec<usize> {
+        let found = commands.iter().filter(|c| c.targets[target] == verdict).map(|c| c.index);
+        found.filter(|&index| self.kind(index) != Kind::Writes).collect()
+    }
+
+    /// Heeds what the call left of a target as a whole. Whether its commands changed something, and the call nothing.
+    fn settle(&self, commands: &mut [CommandJudgement], target: usize) -> bool {
         let Target { before, changed } = &self.call.targets[target];
         let Some(changed) = changed.filter(|_| !before.is_missing()) else {
-            return;
+            return false;
         };
-        let edits = |verdict: Verdict, commands: &[CommandJudgement]| -> Vec<usize> {
-            let kinds = commands.iter().filter(|c| c.targets[target] == verdict);
-            kinds.map(|c| c.index).filter(|&index| self.kind(index) != Kind::Writes).collect()
-        };
-        let live = edits(Verdict::Live, commands);
-        let unknown = edits(Verdict::Unknown, commands);
+        let live = self.edits(commands, target, Verdict::Live);
+        let unknown = self.edits(commands, target, Verdict::Unknown);
         if changed {
             let steered = self.bench.quiet || commands.iter().any(|c| is_fixed(self.kind(c.index)));
             match (live.as_slice(), unknown.as_slice()) {
@@ -251,33 +260,50 @@ impl Judge<'_> {
                 }
                 _ => {}
             }
-            return;
+            return false;
         }
         if self.failed() {
             for index in live {
                 commands[index].targets[target] = Verdict::Unknown;
                 commands[index].reason = Some("sed failed before it wrote the file".to_string());
             }
-            return;
+            return false;
         }
-        let lone_text = match live.as_slice() {
-            [only] => self.script.commands[*only].name == b'c',
-            _ => false,
-        };
-        for index in live {
-            let undone = if lone_text { Verdict::Identity } else { Verdict::NetZero };
-            commands[index].targets[target] = undone;
+        match live.as_slice() {
+            [only] if self.script.commands[*only].name == b'c' => {
+                commands[*only].targets[target] = Verdict::Identity;
+                false
+            }
+            _ => !live.is_empty(),
+        }
+    }
+
+    /// Tells what undid itself from what only took lines apart and put them together again. Files in which the same
+    /// commands did something are tried as one.
+    fn undone(&self, commands: &mut [CommandJudgement], unchanged: &[usize]) {
+        let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+        for &target in unchanged {
+            groups.entry(self.edits(commands, target, Verdict::Live)).or_default().push(target);
+        }
+        for (live, targets) in groups {
+            let undone = undone::undone(self.bench, self.script, &live, &targets);
+            for &index in &live {
+                let verdict = match &undone {
+                    Undone::By(found) if found.contains(&index) => Verdict::NetZero,
+                    Undone::By(_) => Verdict::Control,
+                    Undone::Untold => Verdict::Unknown,
+                };
+                targets.iter().for_each(|&target| commands[index].targets[target] = verdict);
+                if verdict == Verdict::Unknown {
+                    commands[index].reason = Some("whether another command undid it could not be tried".to_string());
+                }
+            }
         }
     }
 
     /// Did sed give up? 1: a bad script; 4: it could not read or write. A script may choose these itself by `q`.
     fn failed(&self) -> bool {
-        let chosen = |status: i32| {
-            self.script.commands.iter().any(|command| match command.detail {
-                Detail::Number(Some(number)) => number == status as u64,
-                _ => false,
-            })
-        };
+        let chosen = |status: i32| self.script.commands.iter().any(|c| c.status() == Some(status as u64));
         matches!(self.call.exit, Some(status @ (1 | 4)) if !chosen(status))
     }
 
@@ -291,12 +317,13 @@ impl Judge<'_> {
         let edits = commands.iter().filter(|c| self.kind(c.index) != Kind::Writes).map(|c| c.targets[target]);
         let (steering, edits): (Vec<Verdict>, Vec<Verdict>) =
             edits.partition(|verdict| matches!(verdict, Verdict::Control | Verdict::Guard));
+        let asks = || commands.iter().any(|c| self.kind(c.index) == Kind::Asks);
         match union(&edits) {
             Some(verdict) => verdict,
-            None if steering.is_empty() => Verdict::Dead,
+            None if steering.contains(&Verdict::Guard) || asks() => Verdict::Guard,
             // whether it changes anything only its result can tell
-            None if self.call.targets[target].changed.is_none() => Verdict::Unknown,
-            None => Verdict::Identity,
+            None if !steering.is_empty() && self.call.targets[target].changed.is_none() => Verdict::Unknown,
+            None => Verdict::Dead,
         }
     }
 
@@ -341,6 +368,8 @@ enum Kind {
     Edits,
     /// `s` with the flag `p`: what matches is printed, which is an effect even where nothing changed.
     Prints,
+    /// `q` and `Q` with a status of their own.
+    Asks,
     Reads,
     Writes,
     Executes,

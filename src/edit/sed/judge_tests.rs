@@ -135,6 +135,40 @@ fn flow() {
 }
 
 #[test]
+fn a_status_of_the_scripts_own_is_a_question() {
+    if sed().is_none() {
+        return;
+    }
+    let replaced = "/alpha/{s//ALPHA/;h};${x;/./{x;q0};x;q1}";
+    expect(&[replaced], "alpha\nb\n", &[Live, Control, Control, Control, Control, Control, Control]);
+    let forbidden = expect(&["/forbidden/q1"], "a\n", &[Control]);
+    assert_eq!(forbidden.targets, [Guard]);
+    expect(&["-e", "s/a/b/", "-e", "/nope1/Q1"], "a\n", &[Live, Control]);
+    let dead = expect(&["-e", "s/x/b/", "-e", "/nope1/Q1"], "a\n", &[Dead, Control]);
+    assert_eq!(dead.targets, [Dead]);
+    // what it cuts off is an edit
+    expect(&["/b/q0"], "a\nb\nc\n", &[Live]);
+    expect(&["/x/q"], "a\n", &[Dead]);
+}
+
+#[test]
+fn what_only_takes_lines_apart_undoes_nothing() {
+    if sed().is_none() {
+        return;
+    }
+    let file = "a\nb\nc\n";
+    let pairs = expect(&["$!N;s/nope\\nx/y/;P;D"], file, &[Control, Dead, Control, Control]);
+    assert_eq!(pairs.targets, [Dead]);
+    expect(&["H;1h;$!d;x;s/nope/x/"], file, &[Control, Control, Control, Control, Dead]);
+    let unique = expect(&["$!N;/^\\(.*\\)\\n\\1$/!P;D"], file, &[Control; 3]);
+    assert_eq!(unique.targets, [Dead]);
+    expect(&["H;$!d;x;s/^\\n//;s/nope/x/"], file, &[Control, Control, Control, Control, Dead]);
+    // beside it two commands may well undo each other
+    expect(&["$!N;s/b/B/;s/B/b/;P;D"], file, &[Control, NetZero, NetZero, Control, Control]);
+    expect(&["p;d"], file, &[NetZero, NetZero]);
+}
+
+#[test]
 fn nothing_is_run_or_written() {
     if sed().is_none() {
         return;

@@ -22,10 +22,12 @@ pub(super) fn find_steering(bench: &Bench, script: &Script, commands: &mut [Comm
     }
     let idle = |c: &CommandJudgement| matches!(c.verdict, Verdict::Dead | Verdict::Identity);
     let mut gone: Vec<bool> = commands.iter().map(idle).collect();
-    let Some(whole) = output(bench, script, &vec![false; gone.len()]).filter(Result::is_ok) else {
+    let targets: Vec<usize> = (0..bench.call.targets.len()).collect();
+    let output = |gone: &[bool]| output(bench, script, gone, &targets);
+    let Some(whole) = output(&vec![false; gone.len()]).filter(Result::is_ok) else {
         return;
     };
-    if output(bench, script, &gone).is_none_or(|without| without == whole) {
+    if output(&gone).is_none_or(|without| without == whole) {
         return;
     }
     for &index in &suspects {
@@ -33,7 +35,7 @@ pub(super) fn find_steering(bench: &Bench, script: &Script, commands: &mut [Comm
     }
     for index in suspects {
         gone[index] = true;
-        match output(bench, script, &gone) {
+        match output(&gone) {
             Some(without) if without != whole => {
                 gone[index] = false;
                 let command = &mut commands[index];
@@ -65,13 +67,17 @@ fn suspects(script: &Script, commands: &[CommandJudgement]) -> Vec<usize> {
     script.commands.iter().filter(|c| steers(c, commands[c.index].verdict)).map(|c| c.index).collect()
 }
 
-/// What sed writes with some commands left out, or why it refuses that. None: it can't be told.
-fn output(bench: &Bench, script: &Script, gone: &[bool]) -> Option<Result<Vec<u8>, String>> {
+/// What sed writes of `targets` with some commands left out, or why it refuses that. None: it can't be told.
+pub(super) fn output(
+    bench: &Bench,
+    script: &Script,
+    gone: &[bool],
+    targets: &[usize],
+) -> Option<Result<Vec<u8>, String>> {
     let parts = parts(bench, script, gone)?;
     let mut out = Vec::new();
     let mut fits = true;
-    let targets: Vec<usize> = (0..bench.call.targets.len()).collect();
-    let run = bench.run(&parts, bench.quiet, &targets, |chunk| {
+    let run = bench.run(&parts, bench.quiet, targets, |chunk| {
         fits &= out.len() + chunk.len() <= ROOM;
         if fits {
             out.extend_from_slice(chunk);
@@ -156,7 +162,7 @@ fn harmless(bench: &Bench, script: &Script, command: &ScriptCommand) -> Option<V
             };
             [address, vec![command.name], file.into_bytes()].concat()
         }
-        _ => script.source(&command.span).to_vec(),
+        _ => command.without_status(script).to_vec(),
     };
     text.push(b'\n');
     Some(text)

@@ -17,4 +17,5 @@ pub mod run;
 pub mod script;
 mod tally;
 mod text;
+mod undone;
 mod version;

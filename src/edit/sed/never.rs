@@ -4,7 +4,7 @@ use super::script::*;
 use super::text::{self, Place};
 
 /// Does `command` of `script` change nothing in any file: `s/a/a/`, `s/x/&/`, `y/ab/ab/`, or a regex that wants a
-/// newline where no command ever joins two lines?
+/// newline where no command ever joins two lines, or what an address around it excludes?
 pub fn never(script: &Script, command: usize) -> bool {
     let Some(command) = script.commands.get(command) else {
         return false;
@@ -14,7 +14,7 @@ pub fn never(script: &Script, command: usize) -> bool {
         Detail::Transliterate { from, to } => from == to,
         _ => false,
     };
-    same || wants_newline(script, command)
+    same || wants_newline(script, command) || wants_what_is_excluded(script, command)
 }
 
 fn extended(script: &Script, command: &ScriptCommand) -> bool {
@@ -84,6 +84,27 @@ fn literal_replacement(raw: &[u8], delimiter: u8) -> Option<Vec<u8>> {
         }
     }
     Some(out)
+}
+
+/// `/x/!s/x/y/`: it runs only on lines that it can't match.
+fn wants_what_is_excluded(script: &Script, command: &ScriptCommand) -> bool {
+    let Detail::Substitute(substitute) = &command.detail else { return false };
+    // nothing may have changed the line since a block was entered
+    let blocks =
+        script.blocks.iter().filter(|b| b.commands.contains(&command.index) && b.commands.start == command.index);
+    let same = |regex: &Regex| {
+        let options = |r: &Regex| (r.ignore_case, r.multiline);
+        let alike = script.source(&regex.span) == script.source(&substitute.regex.span);
+        // between other delimiters the same letters may mean something else
+        (alike && regex.delimiter == substitute.regex.delimiter && options(regex) == options(&substitute.regex))
+            || substitute.regex.is_last_used()
+    };
+    blocks.map(|block| &block.addresses).chain([&command.addresses]).any(|addresses| {
+        match (&addresses.first, &addresses.second, addresses.negated) {
+            (Some(Address { kind: AddressKind::Regex(regex), .. }), None, true) => !regex.is_last_used() && same(regex),
+            _ => false,
+        }
+    })
 }
 
 /// Must a line hold a newline for the command to run or match, though none ever does?
@@ -208,11 +229,17 @@ mod tests {
             &["/a\\nb/d"],
             // the address of a block
             &["/a\\nb/{s/c/d/}"],
+            &["/x/!s/x/y/"],
+            &["/x/!s//y/"],
+            &["2,3{/x/!{s/x/y/2}}"],
         ] {
             assert!(last(argv), "{argv:?}");
         }
         for argv in [
             &["s/a/b/"][..],
+            &["/x/!s/X/y/I"],
+            &["/x/,/z/!s/x/y/"],
+            &["/x/!{s/$/x/;s/x/y/}"],
             &["s/a\\n*/b/"],
             &["s/a.b/a.b/"],
             // it prints, or runs, what it matches

@@ -237,6 +237,23 @@ impl Addresses {
 }
 
 impl ScriptCommand {
+    /// The status with which `q` or `Q` ends the call.
+    pub fn status(&self) -> Option<u64> {
+        match self.detail {
+            Detail::Number(status) if matches!(self.name, b'q' | b'Q') => status,
+            _ => None,
+        }
+    }
+
+    /// The command's text without such a status, so that a run of it says no more than that it ran.
+    pub fn without_status<'a>(&self, script: &'a Script) -> &'a [u8] {
+        let text = script.source(&self.span);
+        match self.status() {
+            Some(_) => &text[..text.iter().rposition(|b| matches!(b, b'q' | b'Q')).map_or(0, |at| at + 1)],
+            None => text,
+        }
+    }
+
     pub fn regexes(&self) -> impl Iterator<Item = &Regex> {
         let own = match &self.detail {
             Detail::Substitute(substitute) => Some(&substitute.regex),

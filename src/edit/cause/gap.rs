@@ -1,46 +1,59 @@
-//! Near misses by the end: a line that has all that a pattern wants but its last word, as `foo = bar2` for `foo = bar1`.
+//! Near misses by one word: a line that has all that a pattern wants but a word, as `foo = bar2` for `foo = bar1`.
 
 use super::fitted::{Atom, atoms};
 use super::words;
 
-/// Lines of a file that may begin alike; more, and the beginning tells nothing.
+/// Lines of a file that may be alike; more, and the rest of the pattern tells nothing.
 const MOST: usize = 3;
 
-/// A pattern of plain text, cut before its last word.
+/// A pattern of plain text, cut around one of its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ending {
-    /// What a line must hold.
+pub struct Gap {
+    /// What a line must hold before the word, and behind it.
     head: Vec<u8>,
-    last: Vec<u8>,
-    /// The expression with anything in the place of the last word.
+    tail: Vec<u8>,
+    word: Vec<u8>,
+    /// The expression with anything in the place of the word.
     pub open: Vec<u8>,
 }
 
-impl Ending {
-    /// None where the pattern is more than plain text between its anchors, or where what stands before its last word
-    /// says nothing.
-    pub fn of(regex: &[u8], extended: bool) -> Option<Ending> {
-        let atoms = atoms(regex, extended)?;
+impl Gap {
+    /// One for each word, the last first. None where the pattern is more than plain text between its anchors; a word
+    /// without which nothing is said is left out.
+    pub fn all(regex: &[u8], extended: bool) -> Vec<Gap> {
+        let atoms = atoms(regex, extended).unwrap_or_default();
         let word =
             |atom: &Atom| matches!(atom, Atom::Plain(text, _) if text[0].is_ascii_alphanumeric() || text[0] == b'_');
-        let at = atoms.iter().rposition(word)?;
-        let (mut head, mut open) = (Vec::new(), Vec::new());
+        let places = (0..atoms.len()).rev().filter(|at| word(&atoms[*at]));
+        places.filter_map(|at| Gap::at(&atoms, at)).collect()
+    }
+
+    fn at(atoms: &[Atom], at: usize) -> Option<Gap> {
+        let (mut head, mut tail, mut open) = (Vec::new(), Vec::new(), Vec::new());
         for (index, atom) in atoms.iter().enumerate() {
             match atom {
                 Atom::Plain(_, _) if index == at => open.extend_from_slice(b".*"),
                 Atom::Plain(text, written) => {
                     open.extend_from_slice(written);
-                    head.extend_from_slice(if index < at { text } else { b"" });
+                    if index < at { &mut head } else { &mut tail }.extend_from_slice(text);
                 }
                 Atom::Other(written) if matches!(written.as_slice(), b"^" | b"$") => open.extend_from_slice(written),
                 Atom::Other(_) => return None,
             }
         }
-        let last = atoms[at].plain()?.to_vec();
-        let ending = Ending { head, last, open };
-        let telling =
-            ending.head.split(|b| !(b.is_ascii_alphanumeric() || *b == b'_')).any(|w| w.len() > 1 && words::tells(w));
-        (telling || ending.assigns()).then_some(ending)
+        let gap = Gap { head, tail, word: atoms[at].plain()?.to_vec(), open };
+        (gap.tells() || gap.assigns()).then_some(gap)
+    }
+
+    /// Whether what is left of the pattern says something.
+    fn tells(&self) -> bool {
+        let words = |text: &[u8]| -> usize {
+            let words = text.split(|b| !(b.is_ascii_alphanumeric() || *b == b'_'));
+            words.filter(|w| w.len() > 1 && words::tells(w)).map(<[u8]>::len).sum()
+        };
+        // what stands before the last word is the name of something more often than not
+        let ends = !self.tail.iter().any(u8::is_ascii_alphanumeric);
+        words(&self.head) > 0 && ends || words(&self.head) + words(&self.tail) >= self.word.len().max(4)
     }
 
     /// Whether it is a value's name and sign, and nothing else.
@@ -57,21 +70,25 @@ impl Ending {
     pub fn nearest(&self, content: &[u8]) -> Option<(u32, Vec<u8>)> {
         let finder = memchr::memmem::Finder::new(&self.head);
         let lines = (1u32..).zip(content.split(|b| *b == b'\n'));
+        // between head and tail stands another word; what a last word's tail is (a bracket) may be further on
         let found: Vec<(u32, &[u8], usize)> =
             lines.filter_map(|(number, line)| Some((number, line, finder.find(line)?))).take(MOST + 1).collect();
         let near = |(_, line, at): &&(u32, &[u8], usize)| {
             let rest = &line[at + self.head.len()..];
+            if memchr::memmem::find(rest, &self.tail).is_none() && self.tail.iter().any(u8::is_ascii_alphanumeric) {
+                return false;
+            }
             let named = self.assigns() && line[..*at].trim_ascii().is_empty() && !rest.trim_ascii().is_empty();
             named || self.is_like(rest)
         };
         found.iter().filter(|_| found.len() <= MOST).find(near).map(|(number, line, _)| (*number, line.to_vec()))
     }
 
-    /// Whether a text begins with half of the last word, or with a number where that is one.
+    /// Whether a text begins with half of the word, or with a number where that is one.
     fn is_like(&self, rest: &[u8]) -> bool {
-        let same = self.last.iter().zip(rest).take_while(|(a, b)| a == b).count();
-        let number = self.last.iter().all(u8::is_ascii_digit) && rest.first().is_some_and(u8::is_ascii_digit);
-        number || same * 2 >= self.last.len()
+        let same = self.word.iter().zip(rest).take_while(|(a, b)| a == b).count();
+        let number = self.word.iter().all(u8::is_ascii_digit) && rest.first().is_some_and(u8::is_ascii_digit);
+        number || same * 2 >= self.word.len()
     }
 }
 
@@ -80,7 +97,7 @@ mod tests {
     use super::*;
 
     fn near(regex: &str, content: &str) -> Option<u32> {
-        Ending::of(regex.as_bytes(), false)?.nearest(content.as_bytes()).map(|n| n.0)
+        Gap::all(regex.as_bytes(), false).iter().find_map(|gap| gap.nearest(content.as_bytes())).map(|n| n.0)
     }
 
     #[test]
@@ -90,7 +107,9 @@ mod tests {
         assert_eq!(near("^prefix=yes$", "prefix=no\n"), Some(1));
         assert_eq!(near("set(FOO 1)", "set(FOO 2)\n"), Some(1));
         assert_eq!(near("lib/foo1", "lib/foo2"), Some(1));
-        assert_eq!(Ending::of(b"set(FOO 1)", false).unwrap().open, b"set(FOO .*)");
+        assert_eq!(Gap::all(b"set(FOO 1)", false)[0].open, b"set(FOO .*)");
+        assert_eq!(near("CFLAGS = -O2 -g", "x\nCFLAGS = -O3 -g\n"), Some(2));
+        assert_eq!(near("-O2 -Wall -pipe", "flags = -Os -Wall -pipe\n"), Some(1));
     }
 
     #[test]
