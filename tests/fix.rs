@@ -190,6 +190,8 @@ fn a_drifted_pattern_is_put_right_in_its_own_quotes() {
         // line ends
         ("one two\\r", "'s/two$/TWO/'", "'s/two\\r$/TWO\\r/'"),
         ("one two\\r", "\"s/ two$//\"", "\"s/ two\\\\r$/\\\\r/\""),
+        // characters of several bytes
+        ("one  two\u{e9}", "'s/one two\u{e9}/x/'", "'s/one  two\u{e9}/x/'"),
         // quotes
         ("it = 'x'", "'s/it = \"x\"/y/'", "'s/it = '\\''x'\\''/y/'"),
     ] {

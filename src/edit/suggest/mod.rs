@@ -107,7 +107,8 @@ impl Plans {
         let text = &self.layout.text;
         let (changes, _) = self.changes(&[plan]);
         let (first, last) = (changes.first()?, changes.last()?);
-        let number = |at: usize| text[..at].matches('\n').count() as u32 + 1;
+        // the last byte that changes may be within a character
+        let number = |at: usize| text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() as u32 + 1;
         let end = last.span.end.max(last.span.start + 1) - 1;
         let (line, end_line) = (number(first.span.start).min(lines.0), number(end.min(text.len())).max(lines.1));
         let mut starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));

@@ -210,7 +210,8 @@ pub fn as_the_line_has_it(source: &[u8], line: &str, drift: Drift, extended: boo
     // blanks at the ends of the line are what its anchors missed
     let (begins, ends) = (begins && found.start == 0, ends && found.end == line.len());
     let mut new = if begins { "^".to_owned() } else { String::new() };
-    new.push_str(&pattern_of(&line[found], extended, delimiter)?);
+    // a pattern in another encoding may be found within a character
+    new.push_str(&pattern_of(line.get(found)?, extended, delimiter)?);
     new.push_str(if ends { "$" } else { "" });
     Some(new)
 }
@@ -326,6 +327,9 @@ mod tests {
         assert_eq!(literal(b"a.*b", false, b'/'), None);
         assert_eq!(literal(b"\\(abc\\)", false, b'/'), None);
         assert_eq!(pattern_of("a/b", false, b'/').unwrap(), "a\\/b");
+        let new = |source: &[u8]| as_the_line_has_it(source, "foo  bar\u{e9}", Drift::Blanks, false, b'/');
+        assert_eq!(new("foo bar\u{e9}".as_bytes()).unwrap(), "foo  bar\u{e9}");
+        assert_eq!(new(b"o bar\xc3").as_deref(), None, "half a character");
     }
 
     #[test]
