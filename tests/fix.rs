@@ -392,3 +392,37 @@ fn corrections_that_do_not_go_together_are_written_one_by_one() {
     assert!(done.stdout.ends_with("3 fixed, 0 left\n"), "{}", done.stdout);
     assert_eq!(rest(&place), prepare(&(call("beta") + &call("^ALPHA"))));
 }
+
+#[test]
+fn what_may_live_under_other_flags_is_not_removed_unless_that_is_asked_for() {
+    for lines in [
+        "\tlocal e=( -e 's/gamma/x/' )\n\tuse foo && e+=( -e 's/beta/x/' )\n\tsed -i \"${e[@]}\" a.txt\n",
+        "\tlocal pat=gamma\n\tuse foo && pat=beta\n\tsed -i \"s/${pat}/x/\" a.txt\n",
+        "\tsed -i -e \"$(usex foo s/beta/B/ s/gamma/x/)\" a.txt\n",
+        "\tsed -i -e s/gamma/x/ $(usex foo \"-e s/beta/B/\" \"\") a.txt\n",
+        "\tif use foo; then\n\t\techo gamma >> a.txt\n\tfi\n\tsed -i 's/gamma/x/' a.txt\n",
+        "\tsed -i \"s/alpha/${EPREFIX}x/\" a.txt\n",
+    ] {
+        let text = format!("IUSE=\"foo\"\n\n{}", prepare(lines));
+        assert_eq!(fixed(&text, &["--fix"]), text, "{lines}");
+        let place = with_foo(&text);
+        let done = audited(&place, &["--suggest", "--format", "json"]).exits(0);
+        let suggestion = done.json()["ebuilds"][0]["findings"][0]["suggestion"].clone();
+        assert_ne!(suggestion["applicability"], "safe", "{suggestion}");
+    }
+    // what is asked only behind it has no part in it
+    let lines = |dead: &str| format!("{dead}\tif use foo; then\n\t\techo gamma >> a.txt\n\tfi\n");
+    let text = |dead: &str| format!("IUSE=\"foo\"\n\n{}", prepare(&lines(dead)));
+    assert_eq!(fixed(&text("\tsed -i 's/gamma/x/' a.txt\n"), &["--fix"]), text(""));
+    let asked = format!("IUSE=\"foo\"\n\n{}", prepare("\tuse foo && : > b\n\tsed -i 's/gamma/x/' a.txt\n"));
+    let gone = asked.replace("\tsed -i 's/gamma/x/' a.txt\n", "");
+    assert_eq!(fixed(&asked, &["--fix", "--unsafe-fixes"]), gone);
+}
+
+#[test]
+fn what_is_printed_for_a_reader_is_no_edit_in_place() {
+    for words in ["-n 's/alpha/einfo &/p'", "-n '$='", "-n '/al/p'", "'s/alpha/A/p'", "1q", "'#n\n/al/p'"] {
+        let lines = format!("\tsed {words} a.txt\n");
+        assert_eq!(fixed(&prepare(&lines), &["--fix", "--unsafe-fixes"]), prepare(&lines));
+    }
+}

@@ -56,20 +56,28 @@ impl Trier<'_> {
     }
 }
 
-/// All removals together, and one by one where that is not the same tree.
+/// The removals without a doubt, which may be written without the others; then those on top of them.
 fn removals(trier: &mut Trier, report: &EbuildReport, fixes: &mut Fixes) {
-    let is_removal = |i: &usize| matches!(fixes.fixes[*i].kind, FixKind::Removal);
-    let all: Vec<usize> = (0..fixes.fixes.len()).filter(is_removal).collect();
-    if all.is_empty() {
-        return;
+    let mut right = Vec::new();
+    for doubtful in [false, true] {
+        let own = |f: &Fix| f.kind == FixKind::Removal && f.doubt.is_some() == doubtful;
+        let all: Vec<usize> = (0..fixes.fixes.len()).filter(|i| own(&fixes.fixes[*i])).collect();
+        if !all.is_empty() {
+            removed(trier, report, fixes, &mut right, &all);
+        }
     }
+}
+
+/// All of them together, and one by one where that is not the same tree. `right`: those that are known to be.
+fn removed(trier: &mut Trier, report: &EbuildReport, fixes: &mut Fixes, right: &mut Vec<usize>, all: &[usize]) {
     let same = |new: &EbuildReport| new.status == Status::Audited && new.tree.after == report.tree.after;
-    let Some((new, done)) = trier.run(fixes, &all) else { return };
+    let Some((new, done)) = trier.run(fixes, &[&right[..], all].concat()) else { return };
+    let done: Vec<usize> = done.into_iter().filter(|i| all.contains(i)).collect();
     if same(&new) {
         done.iter().for_each(|i| fixes.fixes[*i].state = Trial::Right);
+        right.extend(done);
         return;
     }
-    let mut right: Vec<usize> = Vec::new();
     for one in done {
         let chosen = [right.clone(), vec![one]].concat();
         let Some((new, done)) = trier.run(fixes, &chosen) else { continue };
@@ -213,7 +221,7 @@ fn tell(fix: &Fix, findings: &mut [Finding]) {
         Trial::Right | Trial::Apart => {
             if let Some(suggestion) = &mut finding.suggestion {
                 suggestion.verified = true;
-                if fix.kind == FixKind::Removal {
+                if fix.kind == FixKind::Removal && fix.doubt.is_none() {
                     suggestion.applicability = Applicability::Safe;
                 }
             }

@@ -54,7 +54,7 @@ pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (Ebuil
 fn chosen(args: &AuditArgs, fixes: &Fixes) -> Vec<usize> {
     let wanted = |i: &usize| match (&fixes.fixes[*i].kind, fixes.fixes[*i].state) {
         (_, Trial::Wrong | Trial::Apart) => false,
-        (FixKind::Removal, Trial::Right) => true,
+        (FixKind::Removal, Trial::Right) => args.unsafe_fixes || fixes.fixes[*i].doubt.is_none(),
         _ => args.unsafe_fixes,
     };
     (0..fixes.fixes.len()).filter(wanted).collect()

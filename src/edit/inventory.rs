@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Parser};
 
+use super::scope::Scope;
 use crate::report::model::EditKind;
 
 /// A word of a command as the text has it.
@@ -33,6 +34,8 @@ pub struct Call {
     pub condition: Option<String>,
     /// Whether its exit status decides what runs next.
     pub asked: bool,
+    /// Whether it stands in a loop.
+    pub looped: bool,
     /// The tool that it runs, itself or by way of find, xargs and their kin.
     pub tool: Option<EditKind>,
     /// The word that names the tool.
@@ -66,6 +69,23 @@ pub struct Assignment {
     pub line: u32,
     pub end_line: u32,
     pub function: Option<String>,
+    /// Whether it is made whenever its function runs.
+    pub sure: bool,
+}
+
+/// A `for` with the list that it goes through.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    pub name: String,
+    pub words: Vec<Word>,
+}
+
+/// A variable whose value is asked for.
+#[derive(Clone, Debug)]
+pub struct Expansion {
+    pub name: String,
+    pub at: usize,
+    pub function: Option<String>,
 }
 
 /// What a text of bash holds.
@@ -74,6 +94,8 @@ pub struct Inventory {
     pub text: String,
     pub calls: Vec<Call>,
     pub assignments: Vec<Assignment>,
+    pub loops: Vec<Loop>,
+    pub expansions: Vec<Expansion>,
     /// Names of the functions that the text defines, with the words that occur in each body.
     pub functions: Vec<(String, BTreeSet<String>)>,
 }
@@ -128,6 +150,17 @@ impl Inventory {
                 }
             }
             "variable_assignment" => self.assignment(node, scope),
+            "for_statement" => {
+                if let Some(name) = node.child_by_field_name("variable") {
+                    let mut cursor = node.walk();
+                    let words = node.children_by_field_name("value", &mut cursor).map(|n| self.word(n)).collect();
+                    self.loops.push(Loop { name: self.slice(name).to_owned(), words });
+                }
+            }
+            "variable_name" if node.parent().is_some_and(|p| p.kind().ends_with("expansion")) => {
+                let name = self.slice(node).to_owned();
+                self.expansions.push(Expansion { name, at: node.start_byte(), function: scope.function.clone() });
+            }
             _ => {}
         }
         inner
@@ -164,6 +197,7 @@ impl Inventory {
             function: scope.function.clone(),
             condition: scope.condition.clone(),
             asked: scope.asked,
+            looped: scope.looped,
             tool,
             tool_word,
         })
@@ -186,6 +220,7 @@ impl Inventory {
             line: node.start_position().row as u32 + 1,
             end_line: node.end_position().row as u32 + 1,
             function: scope.function.clone(),
+            sure: !scope.branch,
         };
         self.assignments.push(assignment);
     }
@@ -251,85 +286,6 @@ pub fn unquoted(word: &str) -> String {
     word.chars().filter(|c| !matches!(c, '"' | '\'' | '\\')).collect()
 }
 
-#[derive(Clone, Debug, Default)]
-struct Scope {
-    function: Option<String>,
-    condition: Option<String>,
-    asked: bool,
-}
-
-impl Scope {
-    /// The scope of `child` in `node`.
-    fn within(&self, text: &str, node: Node, child: Node) -> Scope {
-        let mut scope = Scope { asked: self.asks(node, child), ..self.clone() };
-        let slice = |n: Node| one_line(text.get(n.byte_range()).unwrap_or_default());
-        match node.kind() {
-            "if_statement" | "elif_clause" => {
-                if let Some(condition) = node.child_by_field_name("condition") {
-                    if child.kind() == "else_clause" || child.kind() == "elif_clause" {
-                        scope.condition = Some(negated(&slice(condition)));
-                    } else if child.start_byte() > condition.end_byte() {
-                        scope.condition = Some(slice(condition));
-                    }
-                }
-            }
-            "case_item" => {
-                if let Some(value) = node.child_by_field_name("value")
-                    && child.start_byte() > value.end_byte()
-                {
-                    scope.condition = Some(format!("case {}", slice(value)));
-                }
-            }
-            "list" => {
-                let mut cursor = node.walk();
-                let parts: Vec<Node> = node.children(&mut cursor).collect();
-                if let [left, operator, right] = parts[..]
-                    && child.id() == right.id()
-                {
-                    scope.condition = match operator.kind() {
-                        "&&" => Some(slice(left)),
-                        "||" if !slice(left).starts_with("use ") => scope.condition,
-                        "||" => Some(negated(&slice(left))),
-                        _ => scope.condition,
-                    };
-                }
-            }
-            _ => {}
-        }
-        scope
-    }
-
-    /// Whether the exit status of `child` in `node` decides what runs next.
-    fn asks(&self, node: Node, child: Node) -> bool {
-        let mut cursor = node.walk();
-        match node.kind() {
-            "if_statement" | "while_statement" => {
-                node.children_by_field_name("condition", &mut cursor).any(|c| c.id() == child.id())
-            }
-            "elif_clause" => {
-                node.children(&mut cursor).take_while(|c| c.kind() != "then").any(|c| c.id() == child.id())
-            }
-            "negated_command" => true,
-            "list" => self.asked || node.child(0).is_some_and(|left| left.id() == child.id()),
-            "pipeline" | "subshell" | "compound_statement" | "redirected_statement" => self.asked,
-            _ => false,
-        }
-    }
-}
-
-fn negated(condition: &str) -> String {
-    match condition.strip_prefix("! ") {
-        Some(rest) => rest.to_owned(),
-        None => format!("! {condition}"),
-    }
-}
-
-fn one_line(text: &str) -> String {
-    let joined = text.split_whitespace().filter(|w| *w != "\\").collect::<Vec<_>>().join(" ");
-    let short: String = joined.chars().take(120).collect();
-    short.trim_end_matches([';', ' ']).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -390,6 +346,15 @@ src_install() {
         assert_eq!(patches.elements.iter().map(|w| w.line).collect::<Vec<_>>(), [3, 5]);
         assert!(inventory.reachable().contains("helper"));
         assert!(!inventory.reachable().contains("src_install"));
+    }
+
+    #[test]
+    fn the_body_of_an_elif_has_its_condition() {
+        let text = "f() {\n\tif use a; then\n\t\tsed 1\n\telif use b; then\n\t\tsed 2\n\telse\n\t\tsed 3\n\tfi\n}\n";
+        let inventory = Inventory::read(text);
+        let seds = inventory.calls.iter().filter(|c| c.tool.is_some());
+        let conditions: Vec<Option<&str>> = seds.map(|c| c.condition.as_deref()).collect();
+        assert_eq!(conditions, [Some("use a"), Some("use b"), Some("! use a")]);
     }
 
     #[test]

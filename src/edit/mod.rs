@@ -11,6 +11,7 @@ pub mod perl;
 pub mod place;
 pub mod question;
 pub mod run;
+pub mod scope;
 pub mod scratch;
 pub mod sed;
 pub mod site;

@@ -111,6 +111,21 @@ impl CallPlan {
         changes.filter(|c| !c.is_empty())
     }
 
+    /// The words that hold only commands beside these.
+    pub fn of_others(&self, gone: &BTreeSet<usize>) -> Vec<Range<usize>> {
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        for (ran, bound) in &self.runs {
+            for (index, piece) in ran.invocation.pieces.iter().enumerate() {
+                let Some(Some((_, word))) = bound.get(piece.index) else { continue };
+                let mut commands = ran.script.commands.iter().zip(&ran.ids).filter(|(c, _)| c.piece == index);
+                let goes = commands.any(|(_, id)| gone.contains(id));
+                if goes { &mut own } else { &mut others }.push(word.word.span.clone());
+            }
+        }
+        others.retain(|span| !own.contains(span));
+        others
+    }
+
     fn of_run(
         &self,
         text: &str,

@@ -10,6 +10,7 @@ pub mod range;
 mod script;
 mod shell;
 mod split;
+pub mod steady;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
