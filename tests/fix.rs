@@ -325,12 +325,16 @@ fn an_expression_of_another_file_gets_a_call_of_its_own() {
     for (old, new) in [
         (
             "\tsed -e 's/beta/b/' \\\n\t\t-e \"s/gam${PV:0:0}ma/x/\" \\\n\t\t-i a.txt || die \"no\" # why\n\t: end\n",
-            "\tsed -e 's/beta/b/' \\\n\t\t-i a.txt || die \"no\" # why\n\tsed -i -e \"s/gam${PV:0:0}ma/x/\" sub/b.c || die\n\
+            "\tsed -e 's/beta/b/' \\\n\t\t-i a.txt || die \"no\" # why\n\tsed -i -e \"s/gam${PV:0:0}ma/x/\" sub/b.c || die \"no\"\n\
              \t: end\n",
         ),
         (
             "\tsed -i -E '/(gamma)+/d; s/(beta)+/b/' a.txt\n",
             "\tsed -i -E 's/(beta)+/b/' a.txt\n\tsed -i -E -e '/(gamma)+/d' sub/b.c\n",
+        ),
+        (
+            "\tsed -i -e s/gamma/x/ -e s/beta/b/ a.txt \\\n\t\t|| true\n",
+            "\tsed -i -e s/beta/b/ a.txt \\\n\t\t|| true\n\tsed -i -e s/gamma/x/ sub/b.c || true\n",
         ),
     ] {
         assert_eq!(
@@ -377,11 +381,11 @@ fn expressions_in_variables_and_files_are_taken_out_or_it_is_said_why_not() {
 #[test]
 fn corrections_that_do_not_go_together_are_written_one_by_one() {
     let call = |what: &str| format!("\tsed -i -e 's/{what}/b/' a.txt || die\n");
-    // either alone finds its text, the second one finds nothing behind the first
+    // either alone finds its text, the second one finds nothing behind the first, and goes in the next round
     let place = with_foo(&prepare(&(call("BETA") + &call("Beta"))));
     let done = audited(&place, &["--fix", "--unsafe-fixes"]).exits(0);
-    assert!(done.stdout.ends_with("1 fixed, 1 left\n"), "{}", done.stdout);
-    assert_eq!(rest(&place), prepare(&(call("beta") + &call("Beta"))));
+    assert!(done.stdout.ends_with("2 fixed, 0 left\n"), "{}", done.stdout);
+    assert_eq!(rest(&place), prepare(&call("beta")));
     // those that do are written together
     let lines = |a: &str, b: &str| call(a) + "\tsed -i -e 's/gamma/x/' a.txt || die\n" + &call(b);
     let place = with_foo(&prepare(&lines("BETA", "^ALP")));
@@ -425,4 +429,28 @@ fn what_is_printed_for_a_reader_is_no_edit_in_place() {
         let lines = format!("\tsed {words} a.txt\n");
         assert_eq!(fixed(&prepare(&lines), &["--fix", "--unsafe-fixes"]), prepare(&lines));
     }
+}
+
+#[test]
+fn a_second_run_has_nothing_to_do() {
+    for (old, new) in [
+        ("\tsed -i -e 's/beta/&/;s/gamma/x/;s/delta/x/' a.txt || die\n", ""),
+        ("\tsed -i -e 's/beta/&/' -e \"s/gamma/x/\" a.txt || die\n", ""),
+        (
+            "\tsed -i -e 's/beta/&/;s/gamma/x/;s/beta/b/;s/delta/x/' a.txt || die\n",
+            "\tsed -i -e 's/beta/b/' a.txt || die\n",
+        ),
+        // dead only once what was before it is gone
+        (
+            "\tsed -i 's/beta/beta/' a.txt\n\tsed -i -e 's/gamma/x/' -e 's/beta/b/' a.txt\n",
+            "\tsed -i -e 's/beta/b/' a.txt\n",
+        ),
+    ] {
+        becomes(old, new);
+    }
+}
+
+#[test]
+fn what_asks_for_the_status_of_a_call_keeps_it() {
+    becomes("\tsed -i 's/gamma/x/' a.txt; rc=$?\n", "\tsed -i 's/gamma/x/' a.txt; rc=$?\n");
 }

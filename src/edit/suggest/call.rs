@@ -8,6 +8,7 @@ use super::range::{self, Change};
 use super::script::{self, Cut};
 use super::shell::{Bound, Decoded};
 use crate::edit::inventory::{Call, Inventory};
+use crate::edit::lines;
 use crate::edit::sed::argv::{Invocation, Piece, PieceKind};
 use crate::edit::sed::script::{Locale, Script};
 use crate::escape::show;
@@ -36,6 +37,8 @@ pub struct CallPlan {
     lone: Option<(Vec<Vec<u8>>, Laid)>,
     /// The commands of the edit that may go.
     pub removable: BTreeSet<usize>,
+    /// Whether its words are its own, and not those of a function's callers.
+    own: bool,
 }
 
 /// Where a word of a call stands.
@@ -80,7 +83,7 @@ impl CallPlan {
             let laid = align(&words, &argv, appended);
             (argv, laid)
         });
-        CallPlan { span: call.span.clone(), words, home, runs, lone, removable }
+        CallPlan { span: call.span.clone(), words, home, runs, lone, removable, own: !lines::takes(call) }
     }
 
     /// The changes that take away the commands `gone`; none where their text can't be told, or is that of a command
@@ -109,6 +112,13 @@ impl CallPlan {
             changes = Some(new);
         }
         changes.filter(|c| !c.is_empty())
+    }
+
+    /// Whether it edits in place and has no command but these.
+    pub fn has_no_other(&self, gone: &BTreeSet<usize>) -> bool {
+        let all =
+            |(ran, _): &(Ran, Laid)| ran.invocation.in_place.is_some() && ran.ids.iter().all(|id| gone.contains(id));
+        self.own && !self.runs.is_empty() && self.runs.iter().all(all)
     }
 
     /// The words that hold only commands beside these.

@@ -52,13 +52,17 @@ impl Plans {
     /// The changes of the chosen plans together, in order, and which of the plans they carry out: one that does not
     /// go with the others is left out.
     pub fn changes(&self, chosen: &[usize]) -> (Vec<Change>, Vec<usize>) {
-        let whole: BTreeSet<usize> = chosen.iter().filter_map(|p| self.call(*p)).collect();
+        let mut whole: BTreeSet<usize> = chosen.iter().filter_map(|p| self.call(*p)).collect();
+        whole.extend(self.taken(chosen));
         let whole: Vec<usize> = whole.into_iter().collect();
         let spans: Vec<Range<usize>> = whole.iter().map(|c| self.calls[*c].span.clone()).collect();
         let (mut changes, goes) = self.layout.without(&spans, self.drop_prepare);
         let gone: Vec<usize> = whole.iter().zip(goes).filter(|(_, goes)| *goes).map(|(call, _)| *call).collect();
-        let mut done: Vec<usize> =
-            chosen.iter().filter(|p| self.call(**p).is_some_and(|c| gone.contains(&c))).copied().collect();
+        let goes = |plan: &&usize| match &self.plans[**plan] {
+            Plan::Call(call) | Plan::Commands(call, _) => gone.contains(call),
+            Plan::Correction(_) => false,
+        };
+        let mut done: Vec<usize> = chosen.iter().filter(goes).copied().collect();
         let mut by_call: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for plan in chosen {
             if let Plan::Commands(call, _) = &self.plans[*plan]
@@ -93,6 +97,17 @@ impl Plans {
         }
         done.sort_unstable();
         (changes, done)
+    }
+
+    /// The calls of which the chosen plans together take all commands.
+    fn taken(&self, chosen: &[usize]) -> Vec<usize> {
+        let mut by_call: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for plan in chosen {
+            if let Some(Plan::Commands(call, commands)) = self.plans.get(*plan) {
+                by_call.entry(*call).or_default().extend(commands);
+            }
+        }
+        by_call.into_iter().filter(|(call, gone)| self.calls[*call].has_no_other(gone)).map(|(call, _)| call).collect()
     }
 
     fn call(&self, plan: usize) -> Option<usize> {
