@@ -192,6 +192,8 @@ fn a_drifted_pattern_is_put_right_in_its_own_quotes() {
         ("one two\\r", "\"s/ two$//\"", "\"s/ two\\\\r$/\\\\r/\""),
         // characters of several bytes
         ("one  two\u{e9}", "'s/one two\u{e9}/x/'", "'s/one  two\u{e9}/x/'"),
+        // the address of a block
+        ("one  two", "'/one two/{s/two/2/}'", "'/one  two/{s/two/2/}'"),
         // quotes
         ("it = 'x'", "'s/it = \"x\"/y/'", "'s/it = '\\''x'\\''/y/'"),
     ] {
@@ -448,6 +450,13 @@ fn a_second_run_has_nothing_to_do() {
     ] {
         becomes(old, new);
     }
+}
+
+#[test]
+fn a_correction_changes_the_text() {
+    let lines = "\techo 'foo  =  bar' > b.txt\n\tsed -i '/foo = bar/{s/bar/baz/}' b.txt || die\n";
+    let right = lines.replace("/foo = bar/", "/foo  =  bar/");
+    assert_eq!(fixed(&prepare(lines), &["--fix", "--unsafe-fixes"]), prepare(&right));
 }
 
 #[test]

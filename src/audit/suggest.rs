@@ -8,6 +8,7 @@ use super::commands;
 use super::edits::{Judged, Scene};
 use super::rules::Rule;
 use crate::edit::suggest::layout::Layout;
+use crate::edit::suggest::range::Change;
 use crate::edit::suggest::{CallPlan, Plan, Plans, steady};
 use crate::escape::escape_path;
 use crate::gentoo::within::Within;
@@ -82,6 +83,7 @@ pub fn suggest(
             }
         };
         let (plan, kind, words) = match answer::answer(finding, judged, call, &fixes.plans, scene) {
+            Some(Answer::Plan(Plan::Correction(changes), ..)) if is_the_same(text, &changes) => continue,
             Some(Answer::Plan(plan, kind, words)) => (plan, kind, words),
             Some(Answer::ByHand(words)) => {
                 finding.suggestion = Some(by_hand(named(&words, scene)));
@@ -107,6 +109,10 @@ pub fn suggest(
         fixes.fixes.push(Fix { finding: index, kind, state: Trial::Untried, doubt });
     }
     Some(fixes)
+}
+
+fn is_the_same(text: &str, changes: &[Change]) -> bool {
+    changes.iter().all(|c| text.get(c.span.clone()) == Some(c.text.as_str()))
 }
 
 /// Why what is dead here may live with other flags or on another machine.
