@@ -452,6 +452,29 @@ fn a_second_run_has_nothing_to_do() {
     }
 }
 
+/// Rule and lines of each finding of a src_prepare with these lines, the first of which is line 14.
+fn stand(lines: &str) -> Vec<(String, u64, u64)> {
+    let place = with_foo(&prepare(lines));
+    let report = audited(&place, &["--format", "json"]).exits(0).json();
+    let findings = report["ebuilds"][0]["findings"].as_array().unwrap().clone();
+    let line = |f: &serde_json::Value, name: &str| f[name].as_u64().unwrap();
+    findings.iter().map(|f| (f["rule"].as_str().unwrap().to_owned(), line(f, "line"), line(f, "end_line"))).collect()
+}
+
+#[test]
+fn a_command_is_told_on_the_line_of_its_own_word() {
+    let dead = |line: u64| ("DeadExpression".to_owned(), line, line);
+    let comments = "\tsed -i -e 's/beta/b/' `# it's live` \\\n\t\t-e 's/gamma/x/' `# dead` \\\n\t\ta.txt || die\n";
+    assert_eq!(stand(comments), [dead(15)]);
+    becomes(comments, &comments.replace("-e 's/gamma/x/' ", ""));
+    let twice = "\tsed -i -e 's/gamma/x/' \\\n\t\t-e 's/beta/b/' \\\n\t\t-e 's/gamma/x/' a.txt\n";
+    assert_eq!(stand(twice), [dead(14), dead(16)]);
+    let longer = "\tsed -i -e 's/beta/b/;s/gamma/x/g' \\\n\t\t-e 's/gamma/x/' a.txt\n";
+    assert_eq!(stand(longer), [dead(14), dead(15)]);
+    let document = "\tsed -i -f - a.txt <<-EOF || die\n\t\ts/beta/b/\n\t\ts/gamma/x/\n\tEOF\n";
+    assert_eq!(stand(document), [dead(16)]);
+}
+
 #[test]
 fn a_correction_changes_the_text() {
     let lines = "\techo 'foo  =  bar' > b.txt\n\tsed -i '/foo = bar/{s/bar/baz/}' b.txt || die\n";

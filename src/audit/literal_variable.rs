@@ -72,7 +72,7 @@ pub fn findings(judged: &Judged, scene: &Scene) -> Vec<Finding> {
                 "`{}` writes the name {name}{file}, not its value: the shell does not expand it in single quotes",
                 short(command)
             );
-            found.push(of_command(Rule::LiteralVariable, judged, command, message));
+            found.push(of_command(Rule::LiteralVariable, judged, command, scene, message));
         }
     }
     found

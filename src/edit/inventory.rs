@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Parser};
 
+use super::asides;
 use super::scope::Scope;
 use crate::report::model::EditKind;
 
@@ -24,6 +25,8 @@ pub struct Word {
 #[derive(Clone, Debug)]
 pub struct Call {
     pub words: Vec<Word>,
+    /// The text of a here-document that it reads.
+    pub heredoc: Option<Word>,
     /// The command with its redirections, here-document left out.
     pub span: Range<usize>,
     pub line: u32,
@@ -114,7 +117,7 @@ impl Inventory {
         if parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_err() {
             return inventory;
         }
-        let Some(tree) = parser.parse(text, None) else { return inventory };
+        let Some(tree) = parser.parse(asides::blanked(text), None) else { return inventory };
         // an explicit stack: nesting in a hostile text must not be ours
         let mut todo = vec![(tree.root_node(), Scope::default())];
         while let Some((node, scope)) = todo.pop() {
@@ -157,6 +160,7 @@ impl Inventory {
                     self.loops.push(Loop { name: self.slice(name).to_owned(), words });
                 }
             }
+            "heredoc_body" => self.heredoc(node),
             "variable_name" if node.parent().is_some_and(|p| p.kind().ends_with("expansion")) => {
                 let name = self.slice(node).to_owned();
                 self.expansions.push(Expansion { name, at: node.start_byte(), function: scope.function.clone() });
@@ -164,6 +168,16 @@ impl Inventory {
             _ => {}
         }
         inner
+    }
+
+    /// Gives a here-document to the command that reads it.
+    fn heredoc(&mut self, node: Node) {
+        let statement = node.parent().and_then(|redirect| redirect.parent());
+        let Some(body) = statement.and_then(|s| s.child_by_field_name("body")) else { return };
+        let word = self.word(node);
+        if let Some(call) = self.calls.iter_mut().rfind(|c| body.byte_range().contains(&c.span.start)) {
+            call.heredoc.get_or_insert(word);
+        }
     }
 
     fn slice(&self, node: Node) -> &str {
@@ -194,6 +208,7 @@ impl Inventory {
             line: node.start_position().row as u32 + 1,
             end_line: last.end_line,
             words,
+            heredoc: None,
             function: scope.function.clone(),
             condition: scope.condition.clone(),
             asked: scope.asked,
@@ -355,6 +370,26 @@ src_install() {
         let seds = inventory.calls.iter().filter(|c| c.tool.is_some());
         let conditions: Vec<Option<&str>> = seds.map(|c| c.condition.as_deref()).collect();
         assert_eq!(conditions, [Some("use a"), Some("use b"), Some("! use a")]);
+    }
+
+    #[test]
+    fn comments_within_a_command_do_not_end_it() {
+        let text =
+            "f() {\n\tsed -i -e 's/a/A/' `# one` \\\n\t\t-e 's/b/B/' `# it's two` \\\n\t\tx || die\n\tsed p y\n}\n";
+        let inventory = Inventory::read(text);
+        let seds = inventory.calls.iter().filter(|c| c.tool.is_some());
+        let found: Vec<_> = seds.map(|c| (c.line, c.end_line, c.words.len())).collect();
+        assert_eq!(found, [(2, 4, 7), (5, 5, 3)]);
+    }
+
+    #[test]
+    fn a_here_document_is_its_commands() {
+        let text = "f() {\n\tsed -i -f - x <<-EOF || die\n\t\ts/a/b/\n\t\ts/c/d/\n\tEOF\n}\n";
+        let inventory = Inventory::read(text);
+        let call = inventory.calls.iter().find(|c| c.tool.is_some()).unwrap();
+        let document = call.heredoc.as_ref().unwrap();
+        assert_eq!(document.line, 3);
+        assert!(document.text.trim_start().starts_with("s/a/b/"), "{}", document.text);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What an edit is, and what it did.
 
+pub mod asides;
 pub mod budget;
 pub mod cause;
 pub mod fate;

@@ -114,6 +114,12 @@ impl CallPlan {
         changes.filter(|c| !c.is_empty())
     }
 
+    /// Where the text has the command `id`.
+    pub fn place(&self, id: usize) -> Option<Range<usize>> {
+        let (ran, bound) = self.runs.first()?;
+        places(ran, bound, |own| own == id).into_iter().map(|(_, place)| place).find(|place| !place.is_empty())
+    }
+
     /// Whether it edits in place and has no command but these.
     pub fn has_no_other(&self, gone: &BTreeSet<usize>) -> bool {
         let all =

@@ -5,6 +5,7 @@ use std::ops::Range;
 use tree_sitter::{Node, Parser, Tree};
 
 use super::range::{self, Change};
+use crate::edit::asides;
 
 /// A text with its syntax.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ impl Layout {
     pub fn read(text: &str) -> Option<Layout> {
         let mut parser = Parser::new();
         parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-        Some(Layout { text: text.to_owned(), tree: parser.parse(text, None)? })
+        Some(Layout { text: text.to_owned(), tree: parser.parse(asides::blanked(text), None)? })
     }
 
     /// The changes that take away the calls at these spans, and which of them go: a call that would leave something
