@@ -476,6 +476,26 @@ fn a_command_is_told_on_the_line_of_its_own_word() {
 }
 
 #[test]
+fn what_is_said_of_an_edit_is_what_it_does() {
+    let all = |lines: &str| {
+        let place = with_foo(&prepare(lines));
+        audited(&place, &["--suggest", "--format", "json"]).exits(0).json()["ebuilds"][0].clone()
+    };
+    let first = |lines: &str| all(lines)["findings"][0].clone();
+    let split = first("\tsed -i -e 's/beta/b/' -e '/gamma/a\\' -e 'bar' a.txt\n");
+    assert_eq!(split["suggestion"]["text"], "remove `/gamma/a\\\\nbar` by hand: another expression goes on with it");
+    let appended = first("\techo b > b.txt\n\tsed 's/gamma/x/' a.txt >> b.txt\n");
+    let message = appended["message"].as_str().unwrap();
+    assert!(message.starts_with("this sed changed nothing of what it writes to foo-1.2/b.txt"), "{message}");
+    let copy = first("\tperl -i.bak -pe 's/beta/b/' a.txt\n");
+    assert_eq!((&copy["rule"], &copy["target"]), (&"LeftoverBackup".into(), &"foo-1.2/a.txt.bak".into()));
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n ALPHA\n-beta\n+b\n";
+    let tried = all(&format!("\tpatch -p1 --dry-run <<'EOF' || die\n{patch}EOF\n"));
+    let verdicts: Vec<_> = tried["edits"].as_array().unwrap().iter().map(|e| e["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["live", "filter"]);
+}
+
+#[test]
 fn a_correction_changes_the_text() {
     let lines = "\techo 'foo  =  bar' > b.txt\n\tsed -i '/foo = bar/{s/bar/baz/}' b.txt || die\n";
     let right = lines.replace("/foo = bar/", "/foo  =  bar/");

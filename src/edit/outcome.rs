@@ -75,6 +75,8 @@ fn ended(record: &Record, asked: bool) -> CallOutcome {
     match record.tool {
         Tool::Sed => sed(record, asked),
         Tool::Perl => in_place(record),
+        // looked whether it applies, and changed nothing
+        Tool::Patch if record.argv.iter().any(|word| word.0 == b"--dry-run") => CallOutcome::of(Verdict::Filter),
         Tool::Patch if record.exit == 0 => CallOutcome { files: patched(record), ..CallOutcome::of(Verdict::Live) },
         Tool::Patch => CallOutcome::unknown("patch failed"),
     }

@@ -218,6 +218,7 @@ impl CallPlan {
         let start = ran.script.pieces.get(command.piece)?.span.start;
         let place = piece.offset + command.span.start - start..piece.offset + command.span.end - start;
         match self.home[*index] {
+            _ if place.end > piece.offset + piece.text.len() => Some("another expression goes on with it".to_owned()),
             Home::Variable => Some("nothing else is in the variable that holds it".to_owned()),
             _ if !word.is_written(&place) => Some("an expansion of the shell makes it".to_owned()),
             _ => None,
