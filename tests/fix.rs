@@ -190,6 +190,10 @@ fn a_drifted_pattern_is_put_right_in_its_own_quotes() {
         // line ends
         ("one two\\r", "'s/two$/TWO/'", "'s/two\\r$/TWO\\r/'"),
         ("one two\\r", "\"s/ two$//\"", "\"s/ two\\\\r$/\\\\r/\""),
+        // characters of several bytes
+        ("one  two\u{e9}", "'s/one two\u{e9}/x/'", "'s/one  two\u{e9}/x/'"),
+        // the address of a block
+        ("one  two", "'/one two/{s/two/2/}'", "'/one  two/{s/two/2/}'"),
         // quotes
         ("it = 'x'", "'s/it = \"x\"/y/'", "'s/it = '\\''x'\\''/y/'"),
     ] {
@@ -323,12 +327,16 @@ fn an_expression_of_another_file_gets_a_call_of_its_own() {
     for (old, new) in [
         (
             "\tsed -e 's/beta/b/' \\\n\t\t-e \"s/gam${PV:0:0}ma/x/\" \\\n\t\t-i a.txt || die \"no\" # why\n\t: end\n",
-            "\tsed -e 's/beta/b/' \\\n\t\t-i a.txt || die \"no\" # why\n\tsed -i -e \"s/gam${PV:0:0}ma/x/\" sub/b.c || die\n\
+            "\tsed -e 's/beta/b/' \\\n\t\t-i a.txt || die \"no\" # why\n\tsed -i -e \"s/gam${PV:0:0}ma/x/\" sub/b.c || die \"no\"\n\
              \t: end\n",
         ),
         (
             "\tsed -i -E '/(gamma)+/d; s/(beta)+/b/' a.txt\n",
             "\tsed -i -E 's/(beta)+/b/' a.txt\n\tsed -i -E -e '/(gamma)+/d' sub/b.c\n",
+        ),
+        (
+            "\tsed -i -e s/gamma/x/ -e s/beta/b/ a.txt \\\n\t\t|| true\n",
+            "\tsed -i -e s/beta/b/ a.txt \\\n\t\t|| true\n\tsed -i -e s/gamma/x/ sub/b.c || true\n",
         ),
     ] {
         assert_eq!(
@@ -375,11 +383,11 @@ fn expressions_in_variables_and_files_are_taken_out_or_it_is_said_why_not() {
 #[test]
 fn corrections_that_do_not_go_together_are_written_one_by_one() {
     let call = |what: &str| format!("\tsed -i -e 's/{what}/b/' a.txt || die\n");
-    // either alone finds its text, the second one finds nothing behind the first
+    // either alone finds its text, the second one finds nothing behind the first, and goes in the next round
     let place = with_foo(&prepare(&(call("BETA") + &call("Beta"))));
     let done = audited(&place, &["--fix", "--unsafe-fixes"]).exits(0);
-    assert!(done.stdout.ends_with("1 fixed, 1 left\n"), "{}", done.stdout);
-    assert_eq!(rest(&place), prepare(&(call("beta") + &call("Beta"))));
+    assert!(done.stdout.ends_with("2 fixed, 0 left\n"), "{}", done.stdout);
+    assert_eq!(rest(&place), prepare(&call("beta")));
     // those that do are written together
     let lines = |a: &str, b: &str| call(a) + "\tsed -i -e 's/gamma/x/' a.txt || die\n" + &call(b);
     let place = with_foo(&prepare(&lines("BETA", "^ALP")));
@@ -389,4 +397,112 @@ fn corrections_that_do_not_go_together_are_written_one_by_one() {
     let done = audited(&place, &["--fix", "--unsafe-fixes"]).exits(0);
     assert!(done.stdout.ends_with("3 fixed, 0 left\n"), "{}", done.stdout);
     assert_eq!(rest(&place), prepare(&(call("beta") + &call("^ALPHA"))));
+}
+
+#[test]
+fn what_may_live_under_other_flags_is_not_removed_unless_that_is_asked_for() {
+    for lines in [
+        "\tlocal e=( -e 's/gamma/x/' )\n\tuse foo && e+=( -e 's/beta/x/' )\n\tsed -i \"${e[@]}\" a.txt\n",
+        "\tlocal pat=gamma\n\tuse foo && pat=beta\n\tsed -i \"s/${pat}/x/\" a.txt\n",
+        "\tsed -i -e \"$(usex foo s/beta/B/ s/gamma/x/)\" a.txt\n",
+        "\tsed -i -e s/gamma/x/ $(usex foo \"-e s/beta/B/\" \"\") a.txt\n",
+        "\tif use foo; then\n\t\techo gamma >> a.txt\n\tfi\n\tsed -i 's/gamma/x/' a.txt\n",
+        "\tsed -i \"s/alpha/${EPREFIX}x/\" a.txt\n",
+    ] {
+        let text = format!("IUSE=\"foo\"\n\n{}", prepare(lines));
+        assert_eq!(fixed(&text, &["--fix"]), text, "{lines}");
+        let place = with_foo(&text);
+        let done = audited(&place, &["--suggest", "--format", "json"]).exits(0);
+        let suggestion = done.json()["ebuilds"][0]["findings"][0]["suggestion"].clone();
+        assert_ne!(suggestion["applicability"], "safe", "{suggestion}");
+    }
+    // what is asked only behind it has no part in it
+    let lines = |dead: &str| format!("{dead}\tif use foo; then\n\t\techo gamma >> a.txt\n\tfi\n");
+    let text = |dead: &str| format!("IUSE=\"foo\"\n\n{}", prepare(&lines(dead)));
+    assert_eq!(fixed(&text("\tsed -i 's/gamma/x/' a.txt\n"), &["--fix"]), text(""));
+    let asked = format!("IUSE=\"foo\"\n\n{}", prepare("\tuse foo && : > b\n\tsed -i 's/gamma/x/' a.txt\n"));
+    let gone = asked.replace("\tsed -i 's/gamma/x/' a.txt\n", "");
+    assert_eq!(fixed(&asked, &["--fix", "--unsafe-fixes"]), gone);
+}
+
+#[test]
+fn what_is_printed_for_a_reader_is_no_edit_in_place() {
+    for words in ["-n 's/alpha/einfo &/p'", "-n '$='", "-n '/al/p'", "'s/alpha/A/p'", "1q", "'#n\n/al/p'"] {
+        let lines = format!("\tsed {words} a.txt\n");
+        assert_eq!(fixed(&prepare(&lines), &["--fix", "--unsafe-fixes"]), prepare(&lines));
+    }
+}
+
+#[test]
+fn a_second_run_has_nothing_to_do() {
+    for (old, new) in [
+        ("\tsed -i -e 's/beta/&/;s/gamma/x/;s/delta/x/' a.txt || die\n", ""),
+        ("\tsed -i -e 's/beta/&/' -e \"s/gamma/x/\" a.txt || die\n", ""),
+        (
+            "\tsed -i -e 's/beta/&/;s/gamma/x/;s/beta/b/;s/delta/x/' a.txt || die\n",
+            "\tsed -i -e 's/beta/b/' a.txt || die\n",
+        ),
+        // dead only once what was before it is gone
+        (
+            "\tsed -i 's/beta/beta/' a.txt\n\tsed -i -e 's/gamma/x/' -e 's/beta/b/' a.txt\n",
+            "\tsed -i -e 's/beta/b/' a.txt\n",
+        ),
+    ] {
+        becomes(old, new);
+    }
+}
+
+/// Rule and lines of each finding of a src_prepare with these lines, the first of which is line 14.
+fn stand(lines: &str) -> Vec<(String, u64, u64)> {
+    let place = with_foo(&prepare(lines));
+    let report = audited(&place, &["--format", "json"]).exits(0).json();
+    let findings = report["ebuilds"][0]["findings"].as_array().unwrap().clone();
+    let line = |f: &serde_json::Value, name: &str| f[name].as_u64().unwrap();
+    findings.iter().map(|f| (f["rule"].as_str().unwrap().to_owned(), line(f, "line"), line(f, "end_line"))).collect()
+}
+
+#[test]
+fn a_command_is_told_on_the_line_of_its_own_word() {
+    let dead = |line: u64| ("DeadExpression".to_owned(), line, line);
+    let comments = "\tsed -i -e 's/beta/b/' `# it's live` \\\n\t\t-e 's/gamma/x/' `# dead` \\\n\t\ta.txt || die\n";
+    assert_eq!(stand(comments), [dead(15)]);
+    becomes(comments, &comments.replace("-e 's/gamma/x/' ", ""));
+    let twice = "\tsed -i -e 's/gamma/x/' \\\n\t\t-e 's/beta/b/' \\\n\t\t-e 's/gamma/x/' a.txt\n";
+    assert_eq!(stand(twice), [dead(14), dead(16)]);
+    let longer = "\tsed -i -e 's/beta/b/;s/gamma/x/g' \\\n\t\t-e 's/gamma/x/' a.txt\n";
+    assert_eq!(stand(longer), [dead(14), dead(15)]);
+    let document = "\tsed -i -f - a.txt <<-EOF || die\n\t\ts/beta/b/\n\t\ts/gamma/x/\n\tEOF\n";
+    assert_eq!(stand(document), [dead(16)]);
+}
+
+#[test]
+fn what_is_said_of_an_edit_is_what_it_does() {
+    let all = |lines: &str| {
+        let place = with_foo(&prepare(lines));
+        audited(&place, &["--suggest", "--format", "json"]).exits(0).json()["ebuilds"][0].clone()
+    };
+    let first = |lines: &str| all(lines)["findings"][0].clone();
+    let split = first("\tsed -i -e 's/beta/b/' -e '/gamma/a\\' -e 'bar' a.txt\n");
+    assert_eq!(split["suggestion"]["text"], "remove `/gamma/a\\\\nbar` by hand: another expression goes on with it");
+    let appended = first("\techo b > b.txt\n\tsed 's/gamma/x/' a.txt >> b.txt\n");
+    let message = appended["message"].as_str().unwrap();
+    assert!(message.starts_with("this sed changed nothing of what it writes to foo-1.2/b.txt"), "{message}");
+    let copy = first("\tperl -i.bak -pe 's/beta/b/' a.txt\n");
+    assert_eq!((&copy["rule"], &copy["target"]), (&"LeftoverBackup".into(), &"foo-1.2/a.txt.bak".into()));
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n ALPHA\n-beta\n+b\n";
+    let tried = all(&format!("\tpatch -p1 --dry-run <<'EOF' || die\n{patch}EOF\n"));
+    let verdicts: Vec<_> = tried["edits"].as_array().unwrap().iter().map(|e| e["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["live", "filter"]);
+}
+
+#[test]
+fn a_correction_changes_the_text() {
+    let lines = "\techo 'foo  =  bar' > b.txt\n\tsed -i '/foo = bar/{s/bar/baz/}' b.txt || die\n";
+    let right = lines.replace("/foo = bar/", "/foo  =  bar/");
+    assert_eq!(fixed(&prepare(lines), &["--fix", "--unsafe-fixes"]), prepare(&right));
+}
+
+#[test]
+fn what_asks_for_the_status_of_a_call_keeps_it() {
+    becomes("\tsed -i 's/gamma/x/' a.txt; rc=$?\n", "\tsed -i 's/gamma/x/' a.txt; rc=$?\n");
 }

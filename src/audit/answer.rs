@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::commands;
 use super::edits::{Judged, Scene};
 use super::rules::Rule;
 use super::suggest::FixKind;
 use crate::edit::question::Wanted;
+use crate::edit::sed::script::{Detail, ScriptCommand};
 use crate::edit::suggest::correct::Move;
 use crate::edit::suggest::layout::Layout;
 use crate::edit::suggest::pattern::Drift;
@@ -33,7 +35,7 @@ pub fn answer(finding: &Finding, judged: &Judged, call: usize, plans: &Plans, sc
     match finding.rule {
         Rule::NoInPlace => {
             let calls = judged.place.iter().flat_map(|p| &p.records).filter_map(outcome::invocation);
-            if calls.map(|call| Wanted::of(&call)).any(Wanted::would_empty) {
+            if calls.map(|call| Wanted::of(&call)).any(Wanted::would_empty) || !edits_all(judged, scene) {
                 return None;
             }
             Some(correction(judged, vec![plan.in_place()?], None, "let sed edit in place: -i is missing".to_owned()))
@@ -41,6 +43,21 @@ pub fn answer(finding: &Finding, judged: &Judged, call: usize, plans: &Plans, sc
         Rule::PathGone => path_gone(finding, judged, call, plans, scene),
         _ => corrected(finding, judged, plan, plans, scene).or_else(|| removal(finding, judged, call)),
     }
+}
+
+/// Whether each call's script is one that edits a file. What is printed under `-n`, a second time, or up to a `q`, is meant
+/// for a reader: in place it would be the file.
+fn edits_all(judged: &Judged, scene: &Scene) -> bool {
+    let edits = |record| {
+        commands::script(record, scene).is_some_and(|(call, script)| {
+            let reads = |c: &ScriptCommand| {
+                let prints = matches!(&c.detail, Detail::Substitute(s) if s.print);
+                prints || b"pP=lqQF".contains(&c.name)
+            };
+            !call.quiet && !script.quiet && !script.commands.iter().any(reads)
+        })
+    };
+    judged.place.as_ref().is_some_and(|p| p.records.iter().all(edits))
 }
 
 fn correction(judged: &Judged, changes: Vec<Change>, target: Option<String>, text: String) -> Answer {

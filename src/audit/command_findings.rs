@@ -4,6 +4,7 @@ use super::edits::{Judged, Scene};
 use super::findings::of_edit;
 use super::literal_variable;
 use super::rules::Rule;
+use super::spot;
 use crate::edit::lines;
 use crate::report::model::{Cause, Command, Edit, Evidence, Finding, Verdict};
 
@@ -15,10 +16,10 @@ pub fn findings(judged: &Judged, scene: &Scene) -> Vec<Finding> {
         || edit.verdict == Verdict::Dead && judged.stands_guard();
     for command in &edit.commands {
         match command.verdict {
-            Verdict::Dead if works => found.push(dead(judged, command)),
+            Verdict::Dead if works => found.push(dead(judged, command, scene)),
             Verdict::Identity if judged.never.contains(&command.index) && is_literal(judged, command) => {
                 let message = format!("`{}` writes what it matched, it can never change anything", short(command));
-                found.push(of_command(Rule::IdentityEdit, judged, command, message));
+                found.push(of_command(Rule::IdentityEdit, judged, command, scene, message));
             }
             _ => {}
         }
@@ -27,16 +28,17 @@ pub fn findings(judged: &Judged, scene: &Scene) -> Vec<Finding> {
         let message = "the commands of this call undo each other".to_owned();
         found.push(of_edit(Rule::NetZeroEdit, edit, message));
     }
-    found.extend(unclosed(judged));
+    found.extend(unclosed(judged, scene));
     found.extend(literal_variable::findings(judged, scene));
     found
 }
 
-fn dead(judged: &Judged, command: &Command) -> Finding {
+fn dead(judged: &Judged, command: &Command, scene: &Scene) -> Finding {
     let mut finding = of_command(
         Rule::DeadExpression,
         judged,
         command,
+        scene,
         format!("`{}` changed nothing{}", short(command), because(command.cause)),
     );
     finding.cause = command.cause;
@@ -61,12 +63,10 @@ pub fn because(cause: Option<Cause>) -> &'static str {
 }
 
 /// A finding on the lines of the command.
-pub fn of_command(rule: Rule, judged: &Judged, command: &Command, message: String) -> Finding {
+pub fn of_command(rule: Rule, judged: &Judged, command: &Command, scene: &Scene, message: String) -> Finding {
     let mut finding = of_edit(rule, &judged.edit, message);
     finding.command = Some(command.index);
-    if let Some(place) = &judged.place {
-        let given = lines::given(place, &command.text);
-        let (line, end_line) = given.unwrap_or_else(|| lines::of_command(&place.site, &command.text));
+    if let Some((line, end_line)) = spot::of_command(judged, command, scene) {
         (finding.line, finding.end_line) = (Some(line), Some(end_line));
     }
     finding
@@ -83,7 +83,7 @@ pub fn short(command: &Command) -> String {
 }
 
 /// One finding for each range that ran on; blocks within blocks would tell the same again.
-fn unclosed(judged: &Judged) -> Vec<Finding> {
+fn unclosed(judged: &Judged, scene: &Scene) -> Vec<Finding> {
     let edit: &Edit = &judged.edit;
     let mut found: Vec<Finding> = Vec::new();
     for (index, file) in &judged.unclosed {
@@ -94,7 +94,7 @@ fn unclosed(judged: &Judged) -> Vec<Finding> {
         }
         let message =
             format!("the range of `{}` never ends in {file}, so it runs to the end of the file", short(command));
-        let mut finding = of_command(Rule::UnclosedRange, judged, command, message);
+        let mut finding = of_command(Rule::UnclosedRange, judged, command, scene, message);
         finding.evidence.push(ran_on(file));
         found.push(finding);
     }

@@ -6,8 +6,9 @@ use super::edits::{Judged, Scene};
 use super::failure::Failure;
 use super::rules::Rule;
 use crate::edit::inventory::{asks_in_place, unquoted};
-use crate::edit::{lines, outcome};
-use crate::phase::trace::{Record, State};
+use crate::edit::sed::argv::Invocation;
+use crate::edit::{lines, outcome, perl};
+use crate::phase::trace::{Record, State, Tool};
 use crate::report::model::{By, Cause, Edit, EditKind, Evidence, Finding, Verdict};
 use crate::tree::Kind;
 
@@ -164,7 +165,9 @@ fn dead(judged: &Judged, failure: Option<&Failure>) -> Option<Finding> {
     } else {
         let cause = judged.explained().map_or_else(|| whole_cause(edit), |e| e.cause);
         let why = command_findings::because(Some(cause));
-        (format!("this {tool} changed nothing in {}{why}", files_with(edit, Verdict::Dead)), cause)
+        let files = files_with(edit, Verdict::Dead);
+        let what = if makes_a_file(judged) { "nothing of what it writes to" } else { "nothing in" };
+        (format!("this {tool} changed {what} {files}{why}"), cause)
     };
     let mut finding = of_edit(rule, edit, message);
     if let Some(command) = edit.commands.iter().find(|c| c.cause == Some(cause)) {
@@ -181,6 +184,12 @@ fn dead(judged: &Judged, failure: Option<&Failure>) -> Option<Finding> {
     }
     finding.cause = Some(cause);
     Some(finding)
+}
+
+/// Whether a sed prints into a file, which may have more than that.
+fn makes_a_file(judged: &Judged) -> bool {
+    let prints = |record| outcome::invocation(record).is_some_and(|call| call.in_place.is_none());
+    judged.edit.kind == EditKind::Sed && records(judged).all(prints)
 }
 
 /// The cause that all dead commands share, else that of the first.
@@ -227,12 +236,25 @@ fn records(judged: &Judged) -> impl Iterator<Item = &Record> {
     judged.place.iter().flat_map(|p| p.records.iter())
 }
 
+/// A call as far as it makes copies; the suffix of perl's `-i` is that of sed's.
+fn copier(record: &Record) -> Option<Invocation> {
+    match record.tool {
+        Tool::Sed => outcome::invocation(record),
+        Tool::Perl => {
+            let words: Vec<Vec<u8>> = record.argv.iter().map(|a| a.0.clone()).collect();
+            let call = perl::argv::Invocation::parse(&words);
+            let in_place = Some(call.suffix).filter(|_| call.in_place);
+            Some(Invocation { in_place, ..Invocation::default() })
+        }
+        Tool::Patch => None,
+    }
+}
+
 /// Copies that an in-place suffix left in the tree.
 fn backups(judged: &Judged, scene: &Scene) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
-    for record in records(judged).filter(|_| judged.edit.kind == EditKind::Sed) {
-        let Some(call) = outcome::invocation(record).filter(|c| c.in_place.as_ref().is_some_and(|s| !s.is_empty()))
-        else {
+    for record in records(judged) {
+        let Some(call) = copier(record).filter(|c| c.in_place.as_ref().is_some_and(|s| !s.is_empty())) else {
             continue;
         };
         for target in record.targets.iter().filter(|t| t.before.md5().is_some()) {

@@ -68,11 +68,12 @@ pub fn findings(judged: &Judged, scene: &Scene) -> Vec<Finding> {
         if let Some(name) = written {
             let file = place.records.iter().flat_map(|r| &r.targets).next().map(|t| outcome::path(&t.path));
             let file = file.map_or_else(String::new, |f| format!(" into {}", scene.names.show(f)));
+            let name = shown(&command.text, name);
             let message = format!(
                 "`{}` writes the name {name}{file}, not its value: the shell does not expand it in single quotes",
                 short(command)
             );
-            found.push(of_command(Rule::LiteralVariable, judged, command, message));
+            found.push(of_command(Rule::LiteralVariable, judged, command, scene, message));
         }
     }
     found
@@ -97,6 +98,13 @@ fn names(text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// A function's call to its end, as far as that is on the same line.
+fn shown<'a>(text: &'a str, name: &'a str) -> &'a str {
+    let at = text.find(name).filter(|_| name.starts_with("$("));
+    let call = at.and_then(|at| text[at..].lines().next());
+    call.and_then(|call| call.get(..call.find(')')? + 1)).unwrap_or(name)
 }
 
 fn count(data: &[u8], name: &str) -> usize {
@@ -131,6 +139,8 @@ mod tests {
         assert_eq!(names("s/x/$PV/"), ["$PV"]);
         assert_eq!(names("s/x/$(CC) ${CFLAGS} $PVX $S_/"), Vec::<String>::new());
         assert_eq!(names("s/lib/$(get_libdir)/"), ["$(get_libdir"]);
+        assert_eq!(shown("s/lib/$(get_libdir)/", "$(get_libdir"), "$(get_libdir)");
+        assert_eq!(shown("s/x/${PV}/", "${PV}"), "${PV}");
         assert!(knows(b"PV = 1\n", "${PV}") && knows(b"set(PV 1)\n", "${PV}") && !knows(b"x\n", "${PV}"));
     }
 }

@@ -20,6 +20,7 @@ pub mod rules;
 mod shelves;
 pub mod slots;
 mod source;
+mod spot;
 pub mod suggest;
 mod syntax;
 pub mod variables;

@@ -8,7 +8,8 @@ use super::commands;
 use super::edits::{Judged, Scene};
 use super::rules::Rule;
 use crate::edit::suggest::layout::Layout;
-use crate::edit::suggest::{CallPlan, Plans};
+use crate::edit::suggest::range::Change;
+use crate::edit::suggest::{CallPlan, Plan, Plans, steady};
 use crate::escape::escape_path;
 use crate::gentoo::within::Within;
 use crate::report::model::{Applicability, By, Command, EditKind, Finding, Suggestion, Verdict};
@@ -30,6 +31,8 @@ pub struct Fix {
     pub finding: usize,
     pub kind: FixKind,
     pub state: Trial,
+    /// Why this run is no proof for all others.
+    pub doubt: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +83,7 @@ pub fn suggest(
             }
         };
         let (plan, kind, words) = match answer::answer(finding, judged, call, &fixes.plans, scene) {
+            Some(Answer::Plan(Plan::Correction(changes), ..)) if is_the_same(text, &changes) => continue,
             Some(Answer::Plan(plan, kind, words)) => (plan, kind, words),
             Some(Answer::ByHand(words)) => {
                 finding.suggestion = Some(by_hand(named(&words, scene)));
@@ -87,22 +91,38 @@ pub fn suggest(
             }
             None => continue,
         };
+        let doubt = doubt(judged, &plan, &kind, &fixes.plans.calls[call]);
+        let text = doubt.as_ref().map_or_else(|| words.clone(), |why| format!("{words}; unsafe, since {why}"));
         fixes.plans.plans.push(plan);
         let lines = (finding.line.unwrap_or(1), finding.end_line.or(finding.line).unwrap_or(1));
         let replacement = fixes.plans.replacement(fixes.fixes.len(), lines);
         let apart = replacement.as_ref().filter(|r| (r.line, r.end_line) != lines);
         let kept = finding.command.filter(|_| replacement.is_none()).and_then(|c| fixes.plans.calls[call].kept_by(c));
         finding.suggestion = Some(Suggestion {
-            text: kept.map_or(words.clone(), |why| format!("{words} by hand: {}", named(&why, scene))),
+            text: kept.map_or(text, |why| format!("{words} by hand: {}", named(&why, scene))),
             line: apart.map(|r| r.line),
             end_line: apart.map(|r| r.end_line),
             replacement: replacement.map(|r| r.text),
             verified: false,
             applicability: Applicability::Unsafe,
         });
-        fixes.fixes.push(Fix { finding: index, kind, state: Trial::Untried });
+        fixes.fixes.push(Fix { finding: index, kind, state: Trial::Untried, doubt });
     }
     Some(fixes)
+}
+
+fn is_the_same(text: &str, changes: &[Change]) -> bool {
+    changes.iter().all(|c| text.get(c.span.clone()) == Some(c.text.as_str()))
+}
+
+/// Why what is dead here may live with other flags or on another machine.
+fn doubt(judged: &Judged, plan: &Plan, kind: &FixKind, call: &CallPlan) -> Option<String> {
+    let site = &judged.place.as_ref().filter(|_| *kind == FixKind::Removal)?.site;
+    let kept = match plan {
+        Plan::Commands(_, gone) => call.of_others(gone),
+        Plan::Call(_) | Plan::Correction(_) => Vec::new(),
+    };
+    steady::doubt(&site.source.inventory, site.call()?, &kept)
 }
 
 /// What a reader may do, and no program.
@@ -133,7 +153,11 @@ fn call(judged: &Judged, scene: &Scene) -> Option<CallPlan> {
     let call = place.site.call()?;
     let mut runs: Vec<crate::edit::suggest::Ran> = Vec::new();
     for record in place.records.iter().filter(|_| judged.edit.kind == EditKind::Sed) {
-        let Some(ran) = commands::ran(record, &judged.edit.commands, scene) else { continue };
+        // what goes for one run goes for all: none is to be unknown
+        let Some(ran) = commands::ran(record, &judged.edit.commands, scene) else {
+            runs.clear();
+            break;
+        };
         let same = |known: &crate::edit::suggest::Ran| {
             known.script.text == ran.script.text && known.invocation.pieces == ran.invocation.pieces
         };

@@ -10,13 +10,12 @@ use super::job::audit_text;
 use super::rules::Rule;
 use super::suggest::{Fix, FixKind, Fixes, Trial};
 use crate::gentoo::repository::EbuildFile;
-use crate::gentoo::text;
 use crate::phase::runner;
 use crate::report::model::{Applicability, EbuildReport, Finding, Status, Verdict};
 
 /// Tries all fixes, and says in the report's suggestions which are right. One that proved wrong is suggested no more.
-pub fn verify(context: &Context, ebuild: &EbuildFile, report: &mut EbuildReport, fixes: &mut Fixes) {
-    let Ok(Some(bytes)) = text::read_bytes(&ebuild.path) else { return };
+/// `bytes` are those of the text that was audited.
+pub fn verify(context: &Context, ebuild: &EbuildFile, bytes: &[u8], report: &mut EbuildReport, fixes: &mut Fixes) {
     let mut trier = Trier { context, ebuild, bytes, number: 0 };
     if report.status == Status::Audited {
         removals(&mut trier, report, fixes);
@@ -30,46 +29,55 @@ pub fn verify(context: &Context, ebuild: &EbuildFile, report: &mut EbuildReport,
 struct Trier<'a> {
     context: &'a Context,
     ebuild: &'a EbuildFile,
-    bytes: Vec<u8>,
+    bytes: &'a [u8],
     number: usize,
 }
 
 impl Trier<'_> {
     /// The report of the ebuild with these fixes, and which of them it has.
     fn run(&mut self, fixes: &Fixes, chosen: &[usize]) -> Option<(EbuildReport, Vec<usize>)> {
-        let (text, done) = fixes.plans.apply(&self.bytes, chosen)?;
-        let script = self.lay_out(&text).ok()?;
+        let (text, done) = fixes.plans.apply(self.bytes, chosen)?;
+        self.number += 1;
+        let script = lay_out(self.context, self.ebuild, &self.number.to_string(), &text).ok()?;
         let (report, _) = audit_text(self.context, self.ebuild, &script);
         let _ = fs::remove_file(&script);
         // a run that was ended from outside says nothing of the text
         (!runner::interrupted()).then_some((report, done))
     }
+}
 
-    fn lay_out(&mut self, text: &[u8]) -> io::Result<PathBuf> {
-        self.number += 1;
-        let cpv = &self.ebuild.cpv;
-        let dir = self.context.run.path().join("trials").join(&cpv.category).join(self.number.to_string());
-        fs::create_dir_all(&dir)?;
-        let script = dir.join(format!("{}.ebuild", cpv.pf()));
-        fs::write(&script, text)?;
-        Ok(script)
+/// A file of the ebuild's name with this text, for one run; `number` tells it from others.
+pub fn lay_out(context: &Context, ebuild: &EbuildFile, number: &str, text: &[u8]) -> io::Result<PathBuf> {
+    let cpv = &ebuild.cpv;
+    let dir = context.run.path().join("trials").join(&cpv.category).join(number);
+    fs::create_dir_all(&dir)?;
+    let script = dir.join(format!("{}.ebuild", cpv.pf()));
+    fs::write(&script, text)?;
+    Ok(script)
+}
+
+/// The removals without a doubt, which may be written without the others; then those on top of them.
+fn removals(trier: &mut Trier, report: &EbuildReport, fixes: &mut Fixes) {
+    let mut right = Vec::new();
+    for doubtful in [false, true] {
+        let own = |f: &Fix| f.kind == FixKind::Removal && f.doubt.is_some() == doubtful;
+        let all: Vec<usize> = (0..fixes.fixes.len()).filter(|i| own(&fixes.fixes[*i])).collect();
+        if !all.is_empty() {
+            removed(trier, report, fixes, &mut right, &all);
+        }
     }
 }
 
-/// All removals together, and one by one where that is not the same tree.
-fn removals(trier: &mut Trier, report: &EbuildReport, fixes: &mut Fixes) {
-    let is_removal = |i: &usize| matches!(fixes.fixes[*i].kind, FixKind::Removal);
-    let all: Vec<usize> = (0..fixes.fixes.len()).filter(is_removal).collect();
-    if all.is_empty() {
-        return;
-    }
+/// All of them together, and one by one where that is not the same tree. `right`: those that are known to be.
+fn removed(trier: &mut Trier, report: &EbuildReport, fixes: &mut Fixes, right: &mut Vec<usize>, all: &[usize]) {
     let same = |new: &EbuildReport| new.status == Status::Audited && new.tree.after == report.tree.after;
-    let Some((new, done)) = trier.run(fixes, &all) else { return };
+    let Some((new, done)) = trier.run(fixes, &[&right[..], all].concat()) else { return };
+    let done: Vec<usize> = done.into_iter().filter(|i| all.contains(i)).collect();
     if same(&new) {
         done.iter().for_each(|i| fixes.fixes[*i].state = Trial::Right);
+        right.extend(done);
         return;
     }
-    let mut right: Vec<usize> = Vec::new();
     for one in done {
         let chosen = [right.clone(), vec![one]].concat();
         let Some((new, done)) = trier.run(fixes, &chosen) else { continue };
@@ -213,7 +221,7 @@ fn tell(fix: &Fix, findings: &mut [Finding]) {
         Trial::Right | Trial::Apart => {
             if let Some(suggestion) = &mut finding.suggestion {
                 suggestion.verified = true;
-                if fix.kind == FixKind::Removal {
+                if fix.kind == FixKind::Removal && fix.doubt.is_none() {
                     suggestion.applicability = Applicability::Safe;
                 }
             }

@@ -24,60 +24,92 @@ pub struct Fixed {
     pub diffs: Vec<String>,
 }
 
+/// What a fix uncovers is fixed in turn, up to so many times.
+const MOST_ROUNDS: usize = 8;
+
 /// Audits one ebuild, and does what the arguments ask about suggestions. After a fix the report is that of the new
 /// text.
 pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (EbuildReport, Fixed) {
     let (mut report, fixes) = audit_text(context, ebuild, &ebuild.path);
     let mut fixed = Fixed::default();
     let Some(mut fixes) = fixes.filter(|_| args.fix || args.suggest) else { return (report, fixed) };
-    verify::verify(context, ebuild, &mut report, &mut fixes);
-    let chosen = chosen(args, &fixes);
-    // what could not be tried for an interruption is not written
-    if !args.fix || chosen.is_empty() || runner::interrupted() {
+    let shown = escape_path(&ebuild.relative());
+    let old = match read(ebuild, &fixes) {
+        Ok(old) => old,
+        Err(problem) => {
+            eprintln!("ebaudit: {}: {problem}", printable(&shown));
+            return (report, fixed);
+        }
+    };
+    verify::verify(context, ebuild, &old, &mut report, &mut fixes);
+    if !args.fix {
         return (report, fixed);
     }
-    let shown = escape_path(&ebuild.relative());
-    match write(args, ebuild, &fixes, &chosen) {
+    let (mut new, mut number, mut last) = (old.clone(), 0, None);
+    for _ in 0..MOST_ROUNDS {
+        let chosen = chosen(args, &fixes);
+        // what could not be tried for an interruption is not written
+        let next = Some(&chosen).filter(|c| !c.is_empty() && !runner::interrupted());
+        let Some((text, done)) = next.and_then(|chosen| fixes.plans.apply(&new, chosen)) else { break };
+        (new, number) = (text, number + done.len());
+        let Ok(script) = verify::lay_out(context, ebuild, "fixed", &new) else { break };
+        let (mut report, more) = audit_text(context, ebuild, &script);
+        let Some(more) = more else { break };
+        fixes = more;
+        verify::verify(context, ebuild, &new, &mut report, &mut fixes);
+        last = Some(report);
+    }
+    if new == old {
+        return (report, fixed);
+    }
+    if args.output.diff {
+        fixed.number(number, unified(&shown, &old, &new));
+        return (report, fixed);
+    }
+    match write(ebuild, &old, &new) {
         Err(problem) => eprintln!("ebaudit: {}: {problem}", printable(&shown)),
-        Ok((diff, number)) => {
-            fixed.fixed = number;
-            fixed.diffs.extend(diff);
-            if !args.output.diff {
-                report = audit_text(context, ebuild, &ebuild.path).0;
-            }
+        Ok(()) => {
+            fixed.number(number, None);
+            report = last.unwrap_or_else(|| audit_text(context, ebuild, &ebuild.path).0);
         }
     }
     (report, fixed)
+}
+
+impl Fixed {
+    fn number(&mut self, number: usize, diff: Option<String>) {
+        self.fixed = number;
+        self.diffs.extend(diff);
+    }
 }
 
 /// The fixes that are to be written.
 fn chosen(args: &AuditArgs, fixes: &Fixes) -> Vec<usize> {
     let wanted = |i: &usize| match (&fixes.fixes[*i].kind, fixes.fixes[*i].state) {
         (_, Trial::Wrong | Trial::Apart) => false,
-        (FixKind::Removal, Trial::Right) => true,
+        (FixKind::Removal, Trial::Right) => args.unsafe_fixes || fixes.fixes[*i].doubt.is_none(),
         _ => args.unsafe_fixes,
     };
     (0..fixes.fixes.len()).filter(wanted).collect()
 }
 
-/// Writes the ebuild anew, or makes the diff; and how many findings that answers.
-fn write(
-    args: &AuditArgs,
-    ebuild: &EbuildFile,
-    fixes: &Fixes,
-    chosen: &[usize],
-) -> Result<(Option<String>, usize), String> {
+/// The bytes of the text that was audited.
+fn read(ebuild: &EbuildFile, fixes: &Fixes) -> Result<Vec<u8>, String> {
     let old = text::read_bytes(&ebuild.path).map_err(|e| format!("can't read it again: {}", e.reason()))?;
     let old = old.ok_or("it is there no more")?;
-    if String::from_utf8_lossy(&old) != fixes.plans.layout.text {
+    match String::from_utf8_lossy(&old) == fixes.plans.layout.text {
+        true => Ok(old),
+        false => Err("it was changed on the disk meanwhile, so it is left as it is".to_owned()),
+    }
+}
+
+/// Writes the ebuild anew, where it still has its old text.
+fn write(ebuild: &EbuildFile, old: &[u8], new: &[u8]) -> Result<(), String> {
+    let is = text::read_bytes(&ebuild.path).map_err(|e| format!("can't read it again: {}", e.reason()))?;
+    if is.ok_or("it is there no more")? != old {
         return Err("it was changed on the disk meanwhile, so it is left as it is".to_owned());
     }
-    let Some((new, done)) = fixes.plans.apply(&old, chosen) else { return Ok((None, 0)) };
-    if args.output.diff {
-        return Ok((unified(&escape_path(&ebuild.relative()), &old, &new), done.len()));
-    }
-    replace(&ebuild.path, &new).map_err(|e| format!("can't write it: {e}"))?;
-    Ok((None, done.len()))
+    replace(&ebuild.path, new).map_err(|e| format!("can't write it: {e}"))
 }
 
 /// Puts a new file in the place of the old one at once, with its mode. A link stays a link.

@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Parser};
 
+use super::asides;
+use super::scope::Scope;
 use crate::report::model::EditKind;
 
 /// A word of a command as the text has it.
@@ -23,6 +25,8 @@ pub struct Word {
 #[derive(Clone, Debug)]
 pub struct Call {
     pub words: Vec<Word>,
+    /// The text of a here-document that it reads.
+    pub heredoc: Option<Word>,
     /// The command with its redirections, here-document left out.
     pub span: Range<usize>,
     pub line: u32,
@@ -35,6 +39,8 @@ pub struct Call {
     pub asked: bool,
     /// Whether it is the last that its function runs, whose status it gives.
     pub ends_function: bool,
+    /// Whether it stands in a loop.
+    pub looped: bool,
     /// The tool that it runs, itself or by way of find, xargs and their kin.
     pub tool: Option<EditKind>,
     /// The word that names the tool.
@@ -68,6 +74,23 @@ pub struct Assignment {
     pub line: u32,
     pub end_line: u32,
     pub function: Option<String>,
+    /// Whether it is made whenever its function runs.
+    pub sure: bool,
+}
+
+/// A `for` with the list that it goes through.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    pub name: String,
+    pub words: Vec<Word>,
+}
+
+/// A variable whose value is asked for.
+#[derive(Clone, Debug)]
+pub struct Expansion {
+    pub name: String,
+    pub at: usize,
+    pub function: Option<String>,
 }
 
 /// What a text of bash holds.
@@ -76,6 +99,8 @@ pub struct Inventory {
     pub text: String,
     pub calls: Vec<Call>,
     pub assignments: Vec<Assignment>,
+    pub loops: Vec<Loop>,
+    pub expansions: Vec<Expansion>,
     /// Names of the functions that the text defines, with the words that occur in each body.
     pub functions: Vec<(String, BTreeSet<String>)>,
 }
@@ -94,7 +119,7 @@ impl Inventory {
         if parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_err() {
             return inventory;
         }
-        let Some(tree) = parser.parse(text, None) else { return inventory };
+        let Some(tree) = parser.parse(asides::blanked(text), None) else { return inventory };
         // an explicit stack: nesting in a hostile text must not be ours
         let mut todo = vec![(tree.root_node(), Scope::default())];
         while let Some((node, scope)) = todo.pop() {
@@ -130,9 +155,31 @@ impl Inventory {
                 }
             }
             "variable_assignment" => self.assignment(node, scope),
+            "for_statement" => {
+                if let Some(name) = node.child_by_field_name("variable") {
+                    let mut cursor = node.walk();
+                    let words = node.children_by_field_name("value", &mut cursor).map(|n| self.word(n)).collect();
+                    self.loops.push(Loop { name: self.slice(name).to_owned(), words });
+                }
+            }
+            "heredoc_body" => self.heredoc(node),
+            "variable_name" if node.parent().is_some_and(|p| p.kind().ends_with("expansion")) => {
+                let name = self.slice(node).to_owned();
+                self.expansions.push(Expansion { name, at: node.start_byte(), function: scope.function.clone() });
+            }
             _ => {}
         }
         inner
+    }
+
+    /// Gives a here-document to the command that reads it.
+    fn heredoc(&mut self, node: Node) {
+        let statement = node.parent().and_then(|redirect| redirect.parent());
+        let Some(body) = statement.and_then(|s| s.child_by_field_name("body")) else { return };
+        let word = self.word(node);
+        if let Some(call) = self.calls.iter_mut().rfind(|c| body.byte_range().contains(&c.span.start)) {
+            call.heredoc.get_or_insert(word);
+        }
     }
 
     fn slice(&self, node: Node) -> &str {
@@ -163,10 +210,12 @@ impl Inventory {
             line: node.start_position().row as u32 + 1,
             end_line: last.end_line,
             words,
+            heredoc: None,
             function: scope.function.clone(),
             condition: scope.condition.clone(),
             asked: scope.asked,
             ends_function: scope.last,
+            looped: scope.looped,
             tool,
             tool_word,
         })
@@ -189,6 +238,7 @@ impl Inventory {
             line: node.start_position().row as u32 + 1,
             end_line: node.end_position().row as u32 + 1,
             function: scope.function.clone(),
+            sure: !scope.branch,
         };
         self.assignments.push(assignment);
     }
@@ -254,102 +304,6 @@ pub fn unquoted(word: &str) -> String {
     word.chars().filter(|c| !matches!(c, '"' | '\'' | '\\')).collect()
 }
 
-#[derive(Clone, Debug, Default)]
-struct Scope {
-    function: Option<String>,
-    condition: Option<String>,
-    asked: bool,
-    /// Nothing follows in the function.
-    last: bool,
-}
-
-impl Scope {
-    /// The scope of `child` in `node`.
-    fn within(&self, text: &str, node: Node, child: Node) -> Scope {
-        let last = self.last && is_last(node, child);
-        let mut scope = Scope { asked: self.asks(node, child), last, ..self.clone() };
-        let slice = |n: Node| one_line(text.get(n.byte_range()).unwrap_or_default());
-        match node.kind() {
-            "if_statement" | "elif_clause" => {
-                if let Some(condition) = node.child_by_field_name("condition") {
-                    if child.kind() == "else_clause" || child.kind() == "elif_clause" {
-                        scope.condition = Some(negated(&slice(condition)));
-                    } else if child.start_byte() > condition.end_byte() {
-                        scope.condition = Some(slice(condition));
-                    }
-                }
-            }
-            "case_item" => {
-                if let Some(value) = node.child_by_field_name("value")
-                    && child.start_byte() > value.end_byte()
-                {
-                    scope.condition = Some(format!("case {}", slice(value)));
-                }
-            }
-            "list" => {
-                let mut cursor = node.walk();
-                let parts: Vec<Node> = node.children(&mut cursor).collect();
-                if let [left, operator, right] = parts[..]
-                    && child.id() == right.id()
-                {
-                    scope.condition = match operator.kind() {
-                        "&&" => Some(slice(left)),
-                        "||" if !slice(left).starts_with("use ") => scope.condition,
-                        "||" => Some(negated(&slice(left))),
-                        _ => scope.condition,
-                    };
-                }
-            }
-            _ => {}
-        }
-        scope
-    }
-
-    /// Whether the exit status of `child` in `node` decides what runs next.
-    fn asks(&self, node: Node, child: Node) -> bool {
-        let mut cursor = node.walk();
-        match node.kind() {
-            "if_statement" | "while_statement" => {
-                node.children_by_field_name("condition", &mut cursor).any(|c| c.id() == child.id())
-            }
-            "elif_clause" => {
-                node.children(&mut cursor).take_while(|c| c.kind() != "then").any(|c| c.id() == child.id())
-            }
-            "negated_command" => true,
-            "list" => self.asked || node.child(0).is_some_and(|left| left.id() == child.id()),
-            "pipeline" | "subshell" | "compound_statement" | "redirected_statement" => self.asked,
-            _ => false,
-        }
-    }
-}
-
-/// Whether `child` gives `node` its status.
-fn is_last(node: Node, child: Node) -> bool {
-    let mut next = child.next_named_sibling();
-    while let Some(comment) = next.filter(|n| n.kind() == "comment") {
-        next = comment.next_named_sibling();
-    }
-    match node.kind() {
-        "function_definition" | "redirected_statement" => true,
-        "compound_statement" | "list" | "pipeline" | "subshell" | "else_clause" => next.is_none(),
-        "if_statement" | "elif_clause" => next.is_none_or(|n| matches!(n.kind(), "elif_clause" | "else_clause")),
-        _ => false,
-    }
-}
-
-fn negated(condition: &str) -> String {
-    match condition.strip_prefix("! ") {
-        Some(rest) => rest.to_owned(),
-        None => format!("! {condition}"),
-    }
-}
-
-fn one_line(text: &str) -> String {
-    let joined = text.split_whitespace().filter(|w| *w != "\\").collect::<Vec<_>>().join(" ");
-    let short: String = joined.chars().take(120).collect();
-    short.trim_end_matches([';', ' ']).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -410,6 +364,35 @@ src_install() {
         assert_eq!(patches.elements.iter().map(|w| w.line).collect::<Vec<_>>(), [3, 5]);
         assert!(inventory.reachable().contains("helper"));
         assert!(!inventory.reachable().contains("src_install"));
+    }
+
+    #[test]
+    fn the_body_of_an_elif_has_its_condition() {
+        let text = "f() {\n\tif use a; then\n\t\tsed 1\n\telif use b; then\n\t\tsed 2\n\telse\n\t\tsed 3\n\tfi\n}\n";
+        let inventory = Inventory::read(text);
+        let seds = inventory.calls.iter().filter(|c| c.tool.is_some());
+        let conditions: Vec<Option<&str>> = seds.map(|c| c.condition.as_deref()).collect();
+        assert_eq!(conditions, [Some("use a"), Some("use b"), Some("! use a")]);
+    }
+
+    #[test]
+    fn comments_within_a_command_do_not_end_it() {
+        let text =
+            "f() {\n\tsed -i -e 's/a/A/' `# one` \\\n\t\t-e 's/b/B/' `# it's two` \\\n\t\tx || die\n\tsed p y\n}\n";
+        let inventory = Inventory::read(text);
+        let seds = inventory.calls.iter().filter(|c| c.tool.is_some());
+        let found: Vec<_> = seds.map(|c| (c.line, c.end_line, c.words.len())).collect();
+        assert_eq!(found, [(2, 4, 7), (5, 5, 3)]);
+    }
+
+    #[test]
+    fn a_here_document_is_its_commands() {
+        let text = "f() {\n\tsed -i -f - x <<-EOF || die\n\t\ts/a/b/\n\t\ts/c/d/\n\tEOF\n}\n";
+        let inventory = Inventory::read(text);
+        let call = inventory.calls.iter().find(|c| c.tool.is_some()).unwrap();
+        let document = call.heredoc.as_ref().unwrap();
+        assert_eq!(document.line, 3);
+        assert!(document.text.trim_start().starts_with("s/a/b/"), "{}", document.text);
     }
 
     #[test]

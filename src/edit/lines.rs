@@ -13,7 +13,7 @@ pub fn of_command(site: &Site, text: &str) -> (u32, u32) {
     let inventory = &site.source.inventory;
     let own = call.words.iter().skip(call.tool_word);
     let elements = arrays(inventory, site, call.words.iter().map(|w| w.text.as_str()));
-    let candidates: Vec<&Word> = own.chain(elements).collect();
+    let candidates: Vec<&Word> = own.chain(elements).chain(&call.heredoc).collect();
     // literally, else by what surrounds the shell's expansions
     let exact = candidates.iter().find_map(|w| inside(w, text));
     exact.or_else(|| nearest(&candidates, text)).unwrap_or(whole)

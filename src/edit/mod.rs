@@ -1,5 +1,6 @@
 //! What an edit is, and what it did.
 
+pub mod asides;
 pub mod asked;
 pub mod budget;
 pub mod cause;
@@ -12,6 +13,7 @@ pub mod perl;
 pub mod place;
 pub mod question;
 pub mod run;
+pub mod scope;
 pub mod scratch;
 pub mod sed;
 pub mod site;

@@ -75,6 +75,8 @@ fn ended(record: &Record, asked: bool, text: &dyn Fn(&Path) -> Option<Vec<u8>>) 
     match record.tool {
         Tool::Sed => sed(record, asked),
         Tool::Perl => in_place(record),
+        // looked whether it applies, and changed nothing
+        Tool::Patch if record.argv.iter().any(|word| word.0 == b"--dry-run") => CallOutcome::of(Verdict::Filter),
         Tool::Patch if record.exit == 0 => {
             CallOutcome { files: patched(record, text), ..CallOutcome::of(Verdict::Live) }
         }

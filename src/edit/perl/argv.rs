@@ -5,6 +5,8 @@
 pub struct Invocation {
     /// `-i`
     pub in_place: bool,
+    /// What names the copies; empty where there are none.
+    pub suffix: Vec<u8>,
     /// `-p` prints each line, `-n` only what the script prints.
     pub prints: bool,
     pub reads: bool,
@@ -47,6 +49,7 @@ impl Invocation {
                 // the rest of the word is the backup's suffix
                 b'i' => {
                     self.in_place = true;
+                    self.suffix = rest.to_vec();
                     return;
                 }
                 b'e' | b'E' => {

@@ -8,6 +8,7 @@ use super::range::{self, Change};
 use super::script::{self, Cut};
 use super::shell::{Bound, Decoded};
 use crate::edit::inventory::{Call, Inventory};
+use crate::edit::lines;
 use crate::edit::sed::argv::{Invocation, Piece, PieceKind};
 use crate::edit::sed::script::{Locale, Script};
 use crate::escape::show;
@@ -36,6 +37,8 @@ pub struct CallPlan {
     lone: Option<(Vec<Vec<u8>>, Laid)>,
     /// The commands of the edit that may go.
     pub removable: BTreeSet<usize>,
+    /// Whether its words are its own, and not those of a function's callers.
+    own: bool,
 }
 
 /// Where a word of a call stands.
@@ -80,7 +83,7 @@ impl CallPlan {
             let laid = align(&words, &argv, appended);
             (argv, laid)
         });
-        CallPlan { span: call.span.clone(), words, home, runs, lone, removable }
+        CallPlan { span: call.span.clone(), words, home, runs, lone, removable, own: !lines::takes(call) }
     }
 
     /// The changes that take away the commands `gone`; none where their text can't be told, or is that of a command
@@ -109,6 +112,34 @@ impl CallPlan {
             changes = Some(new);
         }
         changes.filter(|c| !c.is_empty())
+    }
+
+    /// Where the text has the command `id`.
+    pub fn place(&self, id: usize) -> Option<Range<usize>> {
+        let (ran, bound) = self.runs.first()?;
+        places(ran, bound, |own| own == id).into_iter().map(|(_, place)| place).find(|place| !place.is_empty())
+    }
+
+    /// Whether it edits in place and has no command but these.
+    pub fn has_no_other(&self, gone: &BTreeSet<usize>) -> bool {
+        let all =
+            |(ran, _): &(Ran, Laid)| ran.invocation.in_place.is_some() && ran.ids.iter().all(|id| gone.contains(id));
+        self.own && !self.runs.is_empty() && self.runs.iter().all(all)
+    }
+
+    /// The words that hold only commands beside these.
+    pub fn of_others(&self, gone: &BTreeSet<usize>) -> Vec<Range<usize>> {
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        for (ran, bound) in &self.runs {
+            for (index, piece) in ran.invocation.pieces.iter().enumerate() {
+                let Some(Some((_, word))) = bound.get(piece.index) else { continue };
+                let mut commands = ran.script.commands.iter().zip(&ran.ids).filter(|(c, _)| c.piece == index);
+                let goes = commands.any(|(_, id)| gone.contains(id));
+                if goes { &mut own } else { &mut others }.push(word.word.span.clone());
+            }
+        }
+        others.retain(|span| !own.contains(span));
+        others
     }
 
     fn of_run(
@@ -187,6 +218,7 @@ impl CallPlan {
         let start = ran.script.pieces.get(command.piece)?.span.start;
         let place = piece.offset + command.span.start - start..piece.offset + command.span.end - start;
         match self.home[*index] {
+            _ if place.end > piece.offset + piece.text.len() => Some("another expression goes on with it".to_owned()),
             Home::Variable => Some("nothing else is in the variable that holds it".to_owned()),
             _ if !word.is_written(&place) => Some("an expansion of the shell makes it".to_owned()),
             _ => None,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use tree_sitter::{Node, Parser, Tree};
 
 use super::range::{self, Change};
+use crate::edit::asides;
 
 /// A text with its syntax.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub struct Layout {
 pub struct After {
     pub at: usize,
     pub indent: String,
-    /// ` || die`, where the other has it.
+    /// ` || die`, as the other has it.
     pub handler: String,
 }
 
@@ -42,7 +43,7 @@ impl Layout {
     pub fn read(text: &str) -> Option<Layout> {
         let mut parser = Parser::new();
         parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-        Some(Layout { text: text.to_owned(), tree: parser.parse(text, None)? })
+        Some(Layout { text: text.to_owned(), tree: parser.parse(asides::blanked(text), None)? })
     }
 
     /// The changes that take away the calls at these spans, and which of them go: a call that would leave something
@@ -80,12 +81,17 @@ impl Layout {
         let loops = ["for_statement", "while_statement", "c_style_for_statement"];
         let in_loop = std::iter::successors(top.parent(), |n| n.parent()).any(|n| loops.contains(&n.kind()));
         let plain = rest.iter().all(|l| l.role == Role::Handler) && !in_loop && !self.slice(top).contains("<<");
+        // the lines go on in the old statement, in the new one there is but one
+        let tail = self.text.get(element.end_byte()..top.end_byte())?;
+        let tail = tail.split("\\\n").map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+        let handler = if tail.is_empty() { tail } else { format!(" {tail}") };
+        let plain = plain && !handler.contains('\n');
         let indent = &self.text[range::line_start(&self.text, top.start_byte())..top.start_byte()];
         let behind = self.text[range::skip_blanks(&self.text, top.end_byte())..].chars().next();
         (plain && range::is_blank(indent) && matches!(behind, None | Some('\n' | '#'))).then(|| After {
             at: range::line_end(&self.text, top.end_byte()),
             indent: indent.to_owned(),
-            handler: if rest.is_empty() { String::new() } else { " || die".to_owned() },
+            handler,
         })
     }
 
@@ -187,13 +193,24 @@ impl Layout {
                 |a: &Node, b: &Node| a != b && b.start_byte() <= a.start_byte() && a.end_byte() <= b.end_byte();
             let outermost: Vec<Node> = whole.iter().filter(|n| !whole.iter().any(|o| inside(n, o))).copied().collect();
             for node in &outermost {
-                if self.slice(*node).contains("<<") || has_comment(*node) {
+                if self.slice(*node).contains("<<") || has_comment(*node) || self.is_asked(*node) {
                     return None;
                 }
                 changes.push(Change::removal(range::statement(&self.text, &node.byte_range())));
             }
             return range::sort(&mut changes).then_some(changes);
         }
+    }
+
+    /// Whether what follows asks for the exit status of a statement.
+    fn is_asked(&self, node: Node) -> bool {
+        let mut next = node.next_named_sibling();
+        while let Some(comment) = next.filter(|n| n.kind() == "comment") {
+            next = comment.next_named_sibling();
+        }
+        // a function runs later
+        let next = next.filter(|n| n.kind() != "function_definition");
+        next.is_some_and(|next| ["$?", "${?", "PIPESTATUS"].iter().any(|asked| self.slice(next).contains(asked)))
     }
 
     /// The statements that go as a whole, and the changes to those of which a part goes.
@@ -385,6 +402,8 @@ mod tests {
         assert_eq!(inner("\tcase x in\n\t\ta) sed -i 1 f ;;\n\tesac", &["sed"]), "1 stayed");
         assert_eq!(inner("\tx=$(sed -i 1 f)", &["sed"]), "1 stayed");
         assert_eq!(inner("\tsed -i 1 f | cat", &["sed"]), "1 stayed");
+        assert_eq!(inner("\tsed -i 1 f; rc=$?\n\tx", &["sed"]), "1 stayed");
+        assert_eq!(inner("\tsed -i 1 f\n\t# why\n\tif [[ $? == 0 ]]; then\n\t\tx\n\tfi", &["sed"]), "1 stayed");
         // both alone could go
         assert_eq!(
             inner("\tif use x; then\n\t\tsed -i 1 f\n\t\tsed -i 2 f\n\tfi", &["sed -i 1", "sed -i 2"]),

@@ -10,6 +10,7 @@ pub mod range;
 mod script;
 mod shell;
 mod split;
+pub mod steady;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -51,13 +52,17 @@ impl Plans {
     /// The changes of the chosen plans together, in order, and which of the plans they carry out: one that does not
     /// go with the others is left out.
     pub fn changes(&self, chosen: &[usize]) -> (Vec<Change>, Vec<usize>) {
-        let whole: BTreeSet<usize> = chosen.iter().filter_map(|p| self.call(*p)).collect();
+        let mut whole: BTreeSet<usize> = chosen.iter().filter_map(|p| self.call(*p)).collect();
+        whole.extend(self.taken(chosen));
         let whole: Vec<usize> = whole.into_iter().collect();
         let spans: Vec<Range<usize>> = whole.iter().map(|c| self.calls[*c].span.clone()).collect();
         let (mut changes, goes) = self.layout.without(&spans, self.drop_prepare);
         let gone: Vec<usize> = whole.iter().zip(goes).filter(|(_, goes)| *goes).map(|(call, _)| *call).collect();
-        let mut done: Vec<usize> =
-            chosen.iter().filter(|p| self.call(**p).is_some_and(|c| gone.contains(&c))).copied().collect();
+        let goes = |plan: &&usize| match &self.plans[**plan] {
+            Plan::Call(call) | Plan::Commands(call, _) => gone.contains(call),
+            Plan::Correction(_) => false,
+        };
+        let mut done: Vec<usize> = chosen.iter().filter(goes).copied().collect();
         let mut by_call: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for plan in chosen {
             if let Plan::Commands(call, _) = &self.plans[*plan]
@@ -94,6 +99,17 @@ impl Plans {
         (changes, done)
     }
 
+    /// The calls of which the chosen plans together take all commands.
+    fn taken(&self, chosen: &[usize]) -> Vec<usize> {
+        let mut by_call: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for plan in chosen {
+            if let Some(Plan::Commands(call, commands)) = self.plans.get(*plan) {
+                by_call.entry(*call).or_default().extend(commands);
+            }
+        }
+        by_call.into_iter().filter(|(call, gone)| self.calls[*call].has_no_other(gone)).map(|(call, _)| call).collect()
+    }
+
     fn call(&self, plan: usize) -> Option<usize> {
         match self.plans.get(plan)? {
             Plan::Call(call) => Some(*call),
@@ -107,7 +123,8 @@ impl Plans {
         let text = &self.layout.text;
         let (changes, _) = self.changes(&[plan]);
         let (first, last) = (changes.first()?, changes.last()?);
-        let number = |at: usize| text[..at].matches('\n').count() as u32 + 1;
+        // the last byte that changes may be within a character
+        let number = |at: usize| text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() as u32 + 1;
         let end = last.span.end.max(last.span.start + 1) - 1;
         let (line, end_line) = (number(first.span.start).min(lines.0), number(end.min(text.len())).max(lines.1));
         let mut starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));

@@ -99,7 +99,7 @@ impl CallPlan {
     pub fn pattern(&self, id: usize, line: &str, drift: Drift) -> Option<Vec<Change>> {
         let placed = self.placed(id)?;
         let mut changes = match drift {
-            Drift::Blanks | Drift::Quotes | Drift::Case => vec![placed.as_the_line_has_it(line, drift)?],
+            Drift::Blanks | Drift::Quotes | Drift::Case => placed.as_the_line_has_it(line, drift)?,
             Drift::Version => vec![placed.version(line)?],
             Drift::Anchor => placed.without_anchors(line)?,
             Drift::Dialect if placed.ran.script.commands.len() == 1 && !placed.extended => vec![self.option("-E")?],
@@ -124,10 +124,29 @@ impl CallPlan {
 }
 
 impl Placed<'_> {
-    fn as_the_line_has_it(&self, line: &str, drift: Drift) -> Option<Change> {
-        let regex = deciding(self.command)?;
-        let new = as_the_line_has_it(self.source(&regex.span), line, drift, self.extended, regex.delimiter)?;
-        self.change(regex.span.clone(), &new)
+    /// The one expression of the command, and those of the blocks around it, which the line must match as well.
+    fn as_the_line_has_it(&self, line: &str, drift: Drift) -> Option<Vec<Change>> {
+        let around = self.around()?;
+        let mut changes = Vec::new();
+        for regex in around.into_iter().chain([deciding(self.command)?]) {
+            let old = self.source(&regex.span);
+            let new = as_the_line_has_it(old, line, drift, self.extended, regex.delimiter);
+            if let Some(new) = new.filter(|new| new.as_bytes() != old) {
+                changes.push(self.change(regex.span.clone(), &new)?);
+            }
+        }
+        Some(changes)
+    }
+
+    /// The expressions of the blocks that hold the command; none where that is one of what does not match.
+    fn around(&self) -> Option<Vec<&Regex>> {
+        let blocks = self.ran.script.blocks.iter().filter(|b| b.commands.contains(&self.command.index));
+        let mut found = Vec::new();
+        for block in blocks {
+            (!block.addresses.negated && block.piece == self.command.piece).then_some(())?;
+            found.extend(block.addresses.regexes().filter(|r| !r.is_last_used()));
+        }
+        Some(found)
     }
 
     /// The one version in the pattern, as the line has it.
@@ -210,7 +229,8 @@ pub fn as_the_line_has_it(source: &[u8], line: &str, drift: Drift, extended: boo
     // blanks at the ends of the line are what its anchors missed
     let (begins, ends) = (begins && found.start == 0, ends && found.end == line.len());
     let mut new = if begins { "^".to_owned() } else { String::new() };
-    new.push_str(&pattern_of(&line[found], extended, delimiter)?);
+    // a pattern in another encoding may be found within a character
+    new.push_str(&pattern_of(line.get(found)?, extended, delimiter)?);
     new.push_str(if ends { "$" } else { "" });
     Some(new)
 }
@@ -326,6 +346,9 @@ mod tests {
         assert_eq!(literal(b"a.*b", false, b'/'), None);
         assert_eq!(literal(b"\\(abc\\)", false, b'/'), None);
         assert_eq!(pattern_of("a/b", false, b'/').unwrap(), "a\\/b");
+        let new = |source: &[u8]| as_the_line_has_it(source, "foo  bar\u{e9}", Drift::Blanks, false, b'/');
+        assert_eq!(new("foo bar\u{e9}".as_bytes()).unwrap(), "foo  bar\u{e9}");
+        assert_eq!(new(b"o bar\xc3").as_deref(), None, "half a character");
     }
 
     #[test]

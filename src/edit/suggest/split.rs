@@ -20,7 +20,7 @@ impl CallPlan {
         (lone && plain && invocation.in_place.is_some() && !reaches_out(placed.command)).then_some(())?;
         let place = placed.at(placed.command.span.start)..placed.at(placed.command.span.end);
         let quote = placed.word.quote(place.start)?;
-        let source = &layout.text[placed.word.source(place)?];
+        let source = layout.text.get(placed.word.source(place)?)?;
         let expression = match quote {
             Quote::Single => format!("'{source}'"),
             Quote::Double => format!("\"{source}\""),
