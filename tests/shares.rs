@@ -114,6 +114,39 @@ fn an_overlay_within_a_repository_of_git() {
     assert_eq!(names(&done), ["z-1"]);
 }
 
+#[test]
+fn in_a_hook() {
+    let place = committed();
+    let inner = place.repo().join("below/overlay");
+    found(&inner, "inner", "", &["app-misc"]);
+    put(&inner.join("app-misc/z/z-1.ebuild"), "EAPI=8\nSLOT=0\nS=${WORKDIR}\n");
+    git(&place, &["add", "-A"]);
+    git(&place, &["commit", "-qm", "inner"]);
+    git(&place, &["worktree", "add", "-q", "../linked"]);
+    let linked = place.path().join("linked");
+    put(&linked.join("below/overlay/app-misc/z/z-2.ebuild"), "EAPI=8\nSLOT=0\nS=${WORKDIR}\n");
+    let add =
+        |words: &[&str]| assert!(Command::new("git").arg("-C").arg(&linked).args(words).status().unwrap().success());
+    add(&["add", "-A"]);
+    // as git sets them for a hook of a linked work tree
+    let dir = place.repo().join(".git/worktrees/linked");
+    let mut hook = ebaudit(&place);
+    hook.args(["audit", "below/overlay", "--staged", "--offline", "--format", "json", "--no-cache"])
+        .current_dir(&linked);
+    hook.env("GIT_DIR", &dir).env("GIT_INDEX_FILE", dir.join("index"));
+    assert_eq!(names(&run(&place, &mut hook)), ["z-2"]);
+    // another repository's
+    hook.env("GIT_DIR", place.repo().join(".git")).env("GIT_INDEX_FILE", place.repo().join(".git/index"));
+    assert_eq!(names(&run(&place, &mut hook)), ["z-2"]);
+    fs::remove_file(linked.join("below/overlay/app-misc/z/z-2.ebuild")).unwrap();
+    let done = run(&place, &mut hook);
+    assert!(done.stderr.contains("app-misc/z/z-2.ebuild is staged and not in the working tree"), "{}", done.stderr);
+    let outside = Place::new();
+    found(&outside.repo(), "outside", "", &["app-misc"]);
+    let done = run(&outside, &mut audit(&outside, ["--staged"]));
+    assert!(done.code == Some(2) && done.stderr.contains("not a git repository"), "{}", done.stderr);
+}
+
 /// The reports of all shards, in files.
 fn shards(place: &Place, of: usize, format: &str) -> Vec<PathBuf> {
     let report = |index: usize| {
@@ -175,6 +208,19 @@ fn what_does_not_belong_together() {
     refused(&[&other], "it is empty");
     put(&other, text.replace("\"of\": 3", "\"of\": 4"));
     refused(&[&parts[0], &other], "number of shards: 3");
+    let compact = |text: &str| serde_json::from_str::<Value>(text).unwrap().to_string();
+    put(&other, compact(&text));
+    let done = merge(&place, &[parts[0].clone(), other.clone(), parts[2].clone()], &[]);
+    assert_eq!(done.stdout, merge(&place, &parts, &[]).stdout, "a document in one line");
+    let mut less: Value = serde_json::from_str(&text).unwrap();
+    less["ebuilds"].as_array_mut().unwrap().pop();
+    put(&other, less.to_string());
+    refused(&[&parts[0], &other], "says that it has");
+    put(&other, text.replacen("\"schema\"", "\"interrupted\": true, \"schema\"", 1));
+    let done = merge(&place, &[parts[0].clone(), other.clone(), parts[2].clone()], &["--fail-on", "never"]);
+    assert!(done.code == Some(3) && done.stderr.contains("was interrupted"), "{}", done.stderr);
+    put(&other, text.replace("\"index\": 2", "\"index\": 0"));
+    refused(&[&parts[0], &other], "no shard 0 of 3");
     put(&other, text.replace("\"name\": \"shares\"", "\"name\": \"others\""));
     refused(&[&parts[0], &other], "the repository shares");
     refused(&[&place.path().join("nowhere")], "nowhere");

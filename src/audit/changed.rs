@@ -8,15 +8,15 @@ use crate::escape::escape_path;
 use crate::report::model::{ChangeKind, ChangedFile};
 use crate::tree::{self, Entry, Kind, Pack, changes, hex, unified};
 
-/// The changed files; `edits` is filled by the caller.
-pub fn changed(facts: &Facts, workdir: &Path) -> Vec<ChangedFile> {
+/// The changed files, whose new contents lie below `written`; `edits` is filled by the caller.
+pub fn changed(facts: &Facts, written: &Path) -> Vec<ChangedFile> {
     let (Some(before), Some(after)) = (&facts.before, &facts.after) else { return Vec::new() };
     let mut found = Vec::new();
     for change in changes(before, after) {
         let path = escape_path(&change.path);
         let diff = match (change.kind, change.before, change.after) {
             (tree::ChangeKind::Modified, Some(old), Some(_)) => {
-                diff(&path, old, &workdir.join(&change.path), facts.pack.as_ref())
+                diff(&change.path, old, &written.join(&change.path), facts.pack.as_ref())
             }
             _ => None,
         };
@@ -43,11 +43,12 @@ fn md5(entry: &Entry) -> Option<String> {
     }
 }
 
-fn diff(path: &str, old: &Entry, new: &Path, pack: Option<&Pack>) -> Option<String> {
+fn diff(path: &Path, old: &Entry, new: &Path, pack: Option<&Pack>) -> Option<String> {
     let Kind::File { pack: Some(slot), .. } = old.kind else { return None };
     let meta = fs::symlink_metadata(new).ok()?;
     if !meta.is_file() || meta.len() as usize > tree::DIFF_LIMIT {
         return None;
     }
-    unified(path, &pack?.get(slot).ok()?, &tree::untrusted::read(new, tree::DIFF_LIMIT as u64).ok()?)
+    let old = pack?.get(path, slot).ok()?;
+    unified(&escape_path(path), &old, &tree::untrusted::read(new, tree::DIFF_LIMIT as u64).ok()?)
 }

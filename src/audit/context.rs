@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::layers::Layers;
 use super::slots::Slots;
 use crate::gentoo::config::PortageConfig;
 use crate::gentoo::masters::RepositorySet;
@@ -37,6 +38,8 @@ pub struct Context {
     pub profile: Profile,
     pub mirrors: Mirrors,
     pub store: DistfileStore,
+    /// Unpacked trees that are shared; none to unpack each anew.
+    pub layers: Option<Layers>,
     /// Hears how far the fetching is.
     pub progress: Box<dyn Progress + Send>,
     pub run: RunDir,

@@ -1,6 +1,6 @@
 //! From places and their traced calls to the report's edits.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::shelves::Shelves;
@@ -17,7 +17,7 @@ use crate::phase::names::Names;
 use crate::phase::notes::Note;
 use crate::phase::trace::{Bytes, Ended, Record, State, TargetRecord, Tool, TraceDir};
 use crate::report::model::{By, Cause, Edit, EditKind, Origin, Target, Verdict};
-use crate::tree::{Kind, Md5, Pack, Slot, Snapshot, hex, unhex};
+use crate::tree::{Pack, Snapshot, hex, unhex};
 
 /// An edit with what it was made from.
 #[derive(Debug)]
@@ -60,8 +60,6 @@ pub struct Scene<'a> {
     pub complete: bool,
     /// The time for judging.
     pub budget: Budget,
-    slots: HashMap<Md5, Slot>,
-    pristine: HashSet<Md5>,
 }
 
 impl<'a> Scene<'a> {
@@ -74,25 +72,16 @@ impl<'a> Scene<'a> {
         complete: bool,
         budget: Budget,
     ) -> Scene<'a> {
-        let mut slots = HashMap::new();
-        let mut pristine = HashSet::new();
-        for (tree, first) in [(before, true), (after, false)] {
-            for entry in tree.iter().flat_map(|t| t.entries.values()) {
-                let Kind::File { md5, pack } = entry.kind else { continue };
-                if let Some(slot) = pack {
-                    slots.entry(md5).or_insert(slot);
-                }
-                if first {
-                    pristine.insert(md5);
-                }
-            }
-        }
-        Scene { names, trace, before, after, pack, filesdir, complete, budget, slots, pristine }
+        Scene { names, trace, before, after, pack, filesdir, complete, budget }
     }
 
     /// Contents by md5: from the trace, the pristine tree, or the tree as the phase left it.
     pub fn contents(&self, md5: &str) -> Option<Vec<u8>> {
-        let kept = || self.pack?.get(*self.slots.get(&unhex(md5)?)?).ok();
+        let kept = || {
+            let md5 = unhex(md5)?;
+            let (path, slot) = [self.before, self.after].into_iter().flatten().find_map(|tree| tree.kept(&md5))?;
+            self.pack?.get(path, slot).ok()
+        };
         self.trace.blob(md5).or_else(kept)
     }
 
@@ -103,7 +92,7 @@ impl<'a> Scene<'a> {
 
     /// Whether another file of the tree or of FILESDIR has these contents.
     fn elsewhere(&self, md5: &str) -> bool {
-        if unhex(md5).is_some_and(|m| self.pristine.contains(&m)) {
+        if unhex(md5).is_some_and(|m| self.before.is_some_and(|tree| tree.has(&m))) {
             return true;
         }
         let files = walkdir::WalkDir::new(&self.filesdir).into_iter().flatten().filter(|f| f.file_type().is_file());
@@ -136,8 +125,11 @@ pub fn edits(
     if scene.complete {
         not_run(&mut found, lost, sources);
     }
-    // ids follow the text: first the ebuild's own edits in order of line
-    found.sort_by_key(|j| (j.edit.by as u8, j.edit.origin.file.clone(), j.edit.origin.line, j.edit.origin.end_line));
+    // ids follow the text: first the ebuild's own edits in order of line; the tools of a pipe start in any order
+    found.sort_by_key(|j| {
+        let (origin, call) = (&j.edit.origin, j.place.as_ref().and_then(|p| p.site.call));
+        (j.edit.by as u8, origin.file.clone(), origin.line, origin.end_line, call.unwrap_or(usize::MAX))
+    });
     for (id, judged) in found.iter_mut().enumerate() {
         judged.edit.id = id;
     }

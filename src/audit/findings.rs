@@ -232,7 +232,7 @@ fn backups(judged: &Judged, scene: &Scene) -> Vec<Finding> {
             let copy = scene.names.normal(&outcome::path(&record.cwd).join(copy));
             let Some(relative) = scene.names.below_work(&copy) else { continue };
             let is_file = |s: Option<&crate::tree::Snapshot>| {
-                s.is_some_and(|s| s.entries.get(relative).is_some_and(|e| matches!(e.kind, Kind::File { .. })))
+                s.is_some_and(|s| s.get(relative).is_some_and(|e| matches!(e.kind, Kind::File { .. })))
             };
             if is_file(scene.before) || !is_file(scene.after) {
                 continue;
@@ -263,7 +263,7 @@ fn emptied(judged: &Judged, scene: &Scene) -> Vec<Finding> {
             continue;
         }
         let path = outcome::path(&target.path);
-        let still = scene.after.and_then(|s| s.entries.get(scene.names.below_work(path)?)).is_some_and(|e| e.size == 0);
+        let still = scene.after.and_then(|s| s.get(scene.names.below_work(path)?)).is_some_and(|e| e.size == 0);
         let shown = scene.names.show(path);
         if still && !found.iter().any(|f| f.target.as_ref() == Some(&shown)) {
             let mut finding = of_edit(Rule::EmptiedFile, &judged.edit, format!("the edit leaves {shown} empty"));

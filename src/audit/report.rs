@@ -134,7 +134,7 @@ fn run_of_phases(
     let own_prepare = !suggest::exports_prepare(inherited, &context.set.eclass_dirs());
     let fixes = suggest::suggest(&facts.text, &judged, &mut report.findings, &scene, own_prepare);
     report.tree = tree(facts, &job.workdir());
-    report.changed = changed(facts, &job.workdir());
+    report.changed = changed(facts, &facts.source.written(job));
     for file in &mut report.changed {
         let wrote = |e: &&edits::Judged| {
             e.edit.targets.iter().any(|t| {

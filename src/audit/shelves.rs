@@ -2,7 +2,7 @@
 //! of a call.
 
 use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::edits::Scene;
 use crate::edit::cause::{Event, Own, Shelf};
@@ -66,9 +66,9 @@ pub fn own(record: &Record, scene: &Scene) -> Vec<Own> {
     bounded.collect()
 }
 
-fn pristine(path: &PathBuf, scene: &Scene) -> Option<Vec<u8>> {
-    match scene.before?.entries.get(path)?.kind {
-        Kind::File { pack: Some(slot), .. } => scene.pack?.get(slot).ok(),
+fn pristine(path: &Path, scene: &Scene) -> Option<Vec<u8>> {
+    match scene.before?.get(path)?.kind {
+        Kind::File { pack: Some(slot), .. } => scene.pack?.get(path, slot).ok(),
         _ => None,
     }
 }

@@ -23,6 +23,8 @@ pub enum Command {
     Merge(MergeArgs),
     /// Plan a subslot migration that emerge accepts at its first try, or say why there is none
     Plan(Box<PlanArgs>),
+    /// Say what the cache takes, make room in it, or look whether it is sound
+    Cache(super::cache::CacheArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -237,6 +239,9 @@ pub struct AuditArgs {
     /// CircleCI, Buildkite, Slurm), `auto/N` the K of a Kubernetes Indexed Job or of GNU parallel as well
     #[arg(long, value_name = "K/N", conflicts_with = "fix")]
     pub shard: Option<String>,
+
+    #[command(flatten)]
+    pub layers: super::layers::LayerArgs,
 
     #[command(flatten)]
     pub bounds: BoundArgs,

@@ -13,7 +13,7 @@ use super::args::{AuditArgs, Backend};
 use super::choose::{self, Work};
 use super::fix::{self, Fixed};
 use super::output::{self, Format, OutputArgs, Sink};
-use super::{exit, load, pool, progress};
+use super::{exit, layers, load, pool, progress};
 use crate::audit;
 use crate::audit::context::{Context, Options};
 use crate::audit::slots::Slots;
@@ -53,10 +53,10 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     runner::interruptible()?;
     let mut run = RunDir::create(&parent, &program)
         .with_context(|| format!("can't make a work directory in {}", parent.display()))?;
-    run.sandbox = Sandbox::choose(args.bounds.sandbox(), &run)?;
+    run.sandbox = Sandbox::choose(args.bounds.sandbox(), &run, args.layers.try_overlay())?;
     let resolved = targets.resolve(&set, &|ebuild| choose::slot(&set, ebuild))?;
     for problem in &resolved.problems {
-        eprintln!("ebaudit: {}: {}", problem.path.display(), printable(&problem.message));
+        eprintln!("ebaudit: {}: {}", crate::escape::escape_path(&problem.path), printable(&problem.message));
     }
     for name in &set.missing {
         eprintln!("ebaudit: the master {name} is not here; name it with --repository {name}=PATH");
@@ -72,14 +72,20 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     // what reads many files takes as many threads as there are jobs, all together
     rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global().context("can't start threads")?;
     let slots = Slots::new(jobs);
-    let context = Context { set, config, profile, mirrors, store, progress, run, options, slots };
+    let layers = args.layers.open(&cache_dir(args.cache_dir.as_deref(), &cwd), &run.sandbox)?;
+    let context = Context { set, config, profile, mirrors, store, layers, progress, run, options, slots };
     let root = context.set.repository.location.clone();
     let below = |p: &Problem| crate::escape::escape_path(p.path.strip_prefix(&root).unwrap_or(&p.path));
     let problem = |p: &Problem| format!("{}: {}", below(p), p.message);
+    // what can't be looked at is a hole in the report
+    let unread = resolved.problems.iter().any(|problem| problem.unread);
     let mut work = choose::choose(&args, &context, changes.as_ref(), resolved.ebuilds)?;
+    for remark in &work.remarks {
+        eprintln!("ebaudit: {}", printable(remark));
+    }
     work.remarks.splice(0..0, resolved.problems.iter().map(problem));
     bars.expect(work.ebuilds.len());
-    let cache = cache_dir(&args, &cwd);
+    let cache = cache_dir(args.cache_dir.as_deref(), &cwd);
     let open = || Results::open(&cache, &RunKey::of(&context, &args.suggest), !args.refresh);
     let results = (!args.no_cache).then(open).flatten();
     if args.resume && results.is_none() {
@@ -90,7 +96,12 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     if let Some(results) = results {
         results.tidy();
     }
-    Ok(if broken { exit::INTERNAL } else { status(&args, &report) })
+    layers::tidy(context.layers.as_ref());
+    match status(&args, &report) {
+        _ if broken => Ok(exit::INTERNAL),
+        exit::DONE | exit::FINDINGS if unread => Ok(exit::HOLES),
+        status => Ok(status),
+    }
 }
 
 fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositorySet) -> Result<DistfileStore> {
@@ -102,10 +113,10 @@ fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositoryS
         }
     }
     let fetcher = (!args.offline).then(|| Fetcher::new(FetchOptions::default()));
-    let mut store = DistfileStore::new(distdir, cache_dir(args, cwd).join("distfiles"), fetcher);
+    let mut store = DistfileStore::new(distdir, cache_dir(args.cache_dir.as_deref(), cwd).join("distfiles"), fetcher);
     store.allow_unverified = args.allow_unverified;
     if !args.no_cache {
-        store.verified = Verified::kept_in(cache_dir(args, cwd).join("verified"));
+        store.verified = Verified::kept_in(cache_dir(args.cache_dir.as_deref(), cwd).join("verified"));
     }
     store.ro_distdirs = config.ro_distdirs();
     store.of_repository = RepoConfig::read(&set.repository.location)?.ro_distdirs;
@@ -113,8 +124,9 @@ fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositoryS
     Ok(store)
 }
 
-fn cache_dir(args: &AuditArgs, cwd: &Path) -> PathBuf {
-    if let Some(dir) = &args.cache_dir {
+/// Where the cache is: `dir`, if the command line has it.
+pub fn cache_dir(dir: Option<&Path>, cwd: &Path) -> PathBuf {
+    if let Some(dir) = dir {
         return cwd.join(dir);
     }
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
@@ -202,7 +214,7 @@ fn audit_all(
     bars.clear();
     let mut sink = lines.into_inner().unwrap_or_else(|e| e.into_inner());
     let report = Report::of(&context.set.repository, context.run.sandbox.tier(), reports, work.remarks);
-    let report = Report { shard: work.shard, ..report };
+    let report = Report { shard: work.shard, interrupted: runner::interrupted(), ..report };
     if args.output.format == Format::Jsonl {
         let done = json::summary_line(&mut *sink.out, &report);
         sink.note(done);

@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use crate::escape::escape_path;
 use crate::gentoo::repository::EbuildFile;
 use crate::report::printable;
 
@@ -23,11 +24,16 @@ pub struct Changes {
     eclasses: BTreeSet<String>,
     /// Whether a file was changed that can show in any ebuild.
     beyond: bool,
+    /// Staged ebuilds that the working tree lacks.
+    absent: Vec<PathBuf>,
+    /// Whether nothing was there to compare, as in a clone of the newest commit alone.
+    nothing: bool,
 }
 
 impl Changes {
     /// The files that the commits of `range` touch: `A..B` those of B that A lacks, `A` alone `A..HEAD`.
     pub fn of_commits(repository: &Path, range: &str) -> Result<Changes> {
+        within_git(repository)?;
         let (from, to) = match range.split_once("..") {
             Some((from, to)) => (from, to.strip_prefix('.').unwrap_or(to)),
             None => (range, ""),
@@ -37,13 +43,23 @@ impl Changes {
         // B from where it left A: what A got since then is none of its changes
         let apart = git(repository, &["merge-base", &from, &to])?;
         let base = String::from_utf8_lossy(&apart.stdout).trim().to_owned();
+        let mut changes = Changes::default();
+        if from == to && range == UNPUSHED {
+            changes.nothing = true;
+            return Ok(changes);
+        }
         let base = if apart.status.success() && !base.is_empty() { base } else { from };
         Changes::listed(repository, &["diff", &base, &to])
     }
 
     /// The files that the next commit would change.
     pub fn staged(repository: &Path) -> Result<Changes> {
-        Changes::listed(repository, &["diff", "--cached"])
+        within_git(repository)?;
+        let mut changes = Changes::listed(repository, &["diff", "--cached"])?;
+        // what is deleted in the index is gone on purpose
+        let there = Changes::listed(repository, &["diff", "--cached", "--diff-filter=d"])?;
+        changes.absent = there.ebuilds.into_iter().filter(|path| !repository.join(path).exists()).collect();
+        Ok(changes)
     }
 
     fn listed(repository: &Path, words: &[&str]) -> Result<Changes> {
@@ -96,10 +112,27 @@ impl Changes {
     }
 
     /// What the choice leaves out that it may not.
-    pub fn remark(&self) -> Option<String> {
-        let text = "profiles/ or the repository's settings were changed as well, which any ebuild may show: only ebuilds that were touched themselves were audited";
-        self.beyond.then(|| text.to_owned())
+    pub fn remarks(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        if self.beyond {
+            out.push("profiles/ or the repository's settings were changed as well, which any ebuild may show: only ebuilds that were touched themselves were audited".to_owned());
+        }
+        if self.nothing {
+            out.push(format!("HEAD is what origin has ({UNPUSHED}): no commit is there to be looked at; name others with --commits=REV1..REV2"));
+        }
+        for path in &self.absent {
+            out.push(format!("{} is staged and not in the working tree: it was not audited", escape_path(path)));
+        }
+        out
     }
+}
+
+fn within_git(repository: &Path) -> Result<()> {
+    let done = git(repository, &["rev-parse", "--show-toplevel"])?;
+    if !done.status.success() {
+        bail!("git can't be asked what was changed in {}: {}", repository.display(), said(&done));
+    }
+    Ok(())
 }
 
 /// A revision's object; an empty one is HEAD.
@@ -126,7 +159,18 @@ fn known(repository: &Path, revision: &str, range: &str) -> Result<String> {
 }
 
 fn git(repository: &Path, words: &[&str]) -> Result<Output> {
-    Command::new("git")
+    let mut command = Command::new("git");
+    // a hook's variables speak of the repository that runs it; the index alone may be one made for the commit
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"] {
+        command.env_remove(name);
+    }
+    if let Some(index) = std::env::var_os("GIT_INDEX_FILE") {
+        match std::path::absolute(index).ok().filter(|index| is_index_of(repository, index)) {
+            Some(index) => command.env("GIT_INDEX_FILE", index),
+            None => command.env_remove("GIT_INDEX_FILE"),
+        };
+    }
+    command
         .args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
         .arg("-C")
         .arg(repository)
@@ -136,6 +180,17 @@ fn git(repository: &Path, words: &[&str]) -> Result<Output> {
         .stdin(Stdio::null())
         .output()
         .context("can't run git, which --commits and --staged ask for what was changed")
+}
+
+/// Whether an index lies where git keeps those of the repository.
+fn is_index_of(repository: &Path, index: &Path) -> bool {
+    let mut asked = Command::new("git");
+    asked.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_COMMON_DIR");
+    asked.arg("-C").arg(repository).args(["rev-parse", "--absolute-git-dir"]).stdin(Stdio::null());
+    let Ok(done) = asked.output() else { return false };
+    let dir = PathBuf::from(OsStr::from_bytes(done.stdout.trim_ascii_end()));
+    let parent = index.parent().and_then(|parent| parent.canonicalize().ok());
+    done.status.success() && parent.is_some() && parent == dir.canonicalize().ok()
 }
 
 fn said(done: &Output) -> String {
@@ -173,7 +228,7 @@ mod tests {
         assert!(touched("a", &[]) && touched("b", &[]) && touched("c", &[]));
         assert!(!touched("d", &[]) && !touched("e", &["two"]) && touched("f", &["two", "one"]));
         assert!(changes.touch(&ebuild("g"), || None), "what can't be sourced may have inherited it");
-        assert_eq!(changes.remark(), None);
-        assert!(Changes::from_paths([Path::new("profiles/arch/make.defaults")].into_iter()).remark().is_some());
+        assert!(changes.remarks().is_empty());
+        assert!(Changes::from_paths([Path::new("profiles/arch/make.defaults")].into_iter()).remarks().len() == 1);
     }
 }

@@ -32,7 +32,7 @@ pub fn choose(
     ebuilds: Vec<EbuildFile>,
 ) -> Result<Work> {
     let ebuilds = filtered(args, context, touched(context, changes, ebuilds));
-    let remarks = changes.and_then(Changes::remark).into_iter().collect();
+    let remarks = changes.map_or(Vec::new(), Changes::remarks);
     let Some(choice) = &args.shard else { return Ok(Work { ebuilds, shard: None, remarks }) };
     let (ebuilds, shard) = shard::take(choice, ebuilds, &context.set.repository.within)?;
     Ok(Work { ebuilds, shard: Some(shard), remarks })

@@ -42,12 +42,19 @@ pub fn loads(ebuilds: &[EbuildFile], within: &Within) -> Vec<Load> {
         let files = dist.filter_map(|entry| {
             let name = entry.name.to_string_lossy().into_owned();
             // a version in its name makes it that one's, the longest where several are
-            let named = all.iter().filter(|version| name.contains(**version)).max_by_key(|version| version.len());
+            let bare = letters_and_digits(&name);
+            let has = |version: &&&str| name.contains(**version) || bare.contains(&letters_and_digits(version));
+            let named = all.iter().filter(has).max_by_key(|version| version.len());
             named.is_none_or(|version| *version == own).then_some((name, entry.size))
         });
         Load { name: escape_path(&ebuild.relative()), files: files.collect() }
     };
     ebuilds.iter().map(load).collect()
+}
+
+/// `boost_1_85_0` is the 1.85.0 of boost.
+fn letters_and_digits(text: &str) -> String {
+    text.chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
 /// The order in which ebuilds are begun: of those with the same distfiles one first, since the others can use what it unpacks; among both, the heaviest

@@ -10,12 +10,13 @@ use anyhow::{Context, Result, bail};
 use super::args::MergeArgs;
 use super::exit;
 use super::output::{self, Format, Sink};
+use super::shard::MOST;
 use crate::escape::unescape;
 use crate::gentoo::cpv::Cpv;
 use crate::gentoo::within::Within;
 use crate::phase::sandbox::Tier;
-use crate::report::json;
 use crate::report::model::{EbuildReport, Report, Summary};
+use crate::report::{json, printable};
 
 /// Merges and prints; the exit status is that of the whole, or 3 where shards are missing.
 pub fn run(args: &MergeArgs) -> Result<u8> {
@@ -24,7 +25,7 @@ pub fn run(args: &MergeArgs) -> Result<u8> {
         let report = read(path).with_context(|| format!("{}", path.display()))?;
         parts.push((path.display().to_string(), report));
     }
-    let (mut report, missing) = merge(parts)?;
+    let (mut report, holes) = merge(parts)?;
     sources(&mut report);
     if args.output.format == Format::Jsonl {
         let mut sink = Sink::open(&args.output)?;
@@ -38,10 +39,10 @@ pub fn run(args: &MergeArgs) -> Result<u8> {
     } else {
         output::print(&args.output, &report, &|_| Ok(()))?;
     }
-    for shard in &missing {
-        eprintln!("ebaudit: the report of shard {shard} is missing: what fell to it was not audited");
+    for hole in &holes {
+        eprintln!("ebaudit: {}", printable(hole));
     }
-    Ok(if missing.is_empty() { output::status(&args.output, &report) } else { exit::HOLES })
+    Ok(if holes.is_empty() { output::status(&args.output, &report) } else { exit::HOLES })
 }
 
 fn read(path: &Path) -> Result<Report> {
@@ -50,13 +51,26 @@ fn read(path: &Path) -> Result<Report> {
         Some("-") => io::stdin().read_to_end(&mut data)?,
         _ => File::open(path)?.read_to_end(&mut data)?,
     };
-    json::read(&data).map_err(anyhow::Error::msg)
+    let report = json::read(&data).map_err(anyhow::Error::msg)?;
+    match &report.shard {
+        Some(shard) if shard.index == 0 || shard.index > shard.of || shard.of > MOST => {
+            bail!("there is no shard {} of {}", shard.index, shard.of)
+        }
+        _ => Ok(report),
+    }
 }
 
-/// The whole, and the shards that are not there (`2/3`).
+/// The whole, and what it lacks, a sentence each.
 fn merge(parts: Vec<(String, Report)>) -> Result<(Report, Vec<String>)> {
     let mut parts = parts.into_iter();
     let Some((first, mut whole)) = parts.next() else { bail!("there is no report") };
+    let mut holes = Vec::new();
+    let mut interrupted = |name: &str, part: &Report| {
+        if part.interrupted {
+            holes.push(format!("{name} is the report of a run that was interrupted"));
+        }
+    };
+    interrupted(&first, &whole);
     let mut seen = BTreeMap::from([(whole.shard.as_ref().map_or(0, |s| s.index), first.clone())]);
     let mut ebuilds: BTreeMap<_, (String, EbuildReport)> = BTreeMap::new();
     let mut add = |from: &str, reports: Vec<EbuildReport>| {
@@ -76,6 +90,7 @@ fn merge(parts: Vec<(String, Report)>) -> Result<(Report, Vec<String>)> {
     add(&first, std::mem::take(&mut whole.ebuilds))?;
     for (name, part) in parts {
         comparable(&first, &whole, &name, &part)?;
+        interrupted(&name, &part);
         if let Some(shard) = &part.shard
             && let Some(other) = seen.insert(shard.index, name.clone())
         {
@@ -89,12 +104,21 @@ fn merge(parts: Vec<(String, Report)>) -> Result<(Report, Vec<String>)> {
         }
         whole.sandbox = weaker(whole.sandbox, part.sandbox);
     }
-    let missing = whole.shard.take().map_or(Vec::new(), |shard| {
-        (1..=shard.of).filter(|n| !seen.contains_key(n)).map(|n| format!("{n}/{}", shard.of)).collect()
-    });
     whole.ebuilds = ebuilds.into_values().map(|(_, report)| report).collect();
+    if let Some(shard) = whole.shard.take() {
+        for missing in (1..=shard.of).filter(|n| !seen.contains_key(n)) {
+            holes.push(format!(
+                "the report of shard {missing}/{} is missing: what fell to it was not audited",
+                shard.of
+            ));
+        }
+        if holes.is_empty() && whole.ebuilds.len() != shard.ebuilds {
+            bail!("{} ebuilds were shared out, and the reports have {}", shard.ebuilds, whole.ebuilds.len());
+        }
+    }
+    whole.interrupted = false;
     whole.summary = Summary::of(&whole.ebuilds);
-    Ok((whole, missing))
+    Ok((whole, holes))
 }
 
 /// The order of a run's report.

@@ -3,11 +3,13 @@
 mod args;
 mod audit;
 mod bounds;
+mod cache;
 mod changes;
 mod choose;
 mod drop_in;
 mod exit;
 mod fix;
+mod layers;
 mod load;
 mod merge;
 mod output;
@@ -35,6 +37,7 @@ pub fn main() -> ExitCode {
         args::Command::Audit(args) => audit::run(*args),
         args::Command::Merge(args) => merge::run(&args),
         args::Command::Plan(args) => plan::run(*args),
+        args::Command::Cache(args) => cache::run(&args),
     });
     match done {
         Ok(Ok(code)) => ExitCode::from(code),

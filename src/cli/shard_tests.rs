@@ -17,11 +17,28 @@ fn the_shard_that_is_meant() {
         ("SLURM_ARRAY_TASK_MIN", "3"),
         ("SLURM_ARRAY_TASK_STEP", "2"),
         ("SLURM_ARRAY_TASK_COUNT", "4"),
-        ("SLURM_PROCID", "0"),
-        ("SLURM_NTASKS", "1"),
     ];
     assert_eq!(asked("auto", &array), Ok((3, 4)));
-    assert_eq!(asked("auto", &array[4..]), Ok((1, 1)));
+    assert_eq!(asked("auto/4", &array), Ok((3, 4)));
+    assert!(asked("auto/5", &array).unwrap_err().contains("SLURM_ARRAY_TASK_ID is one of 4, not of 5"));
+    let step = [("SLURM_PROCID", "1"), ("SLURM_STEP_NUM_TASKS", "2")];
+    assert_eq!(asked("auto", &step), Ok((2, 2)));
+    assert!(
+        asked("auto", &[&array[..], &step].concat()).unwrap_err().contains("both SLURM_PROCID and SLURM_ARRAY_TASK_ID")
+    );
+    // --array=1,4,7
+    let list = |id| {
+        [
+            ("SLURM_ARRAY_TASK_ID", id),
+            ("SLURM_ARRAY_TASK_MIN", "1"),
+            ("SLURM_ARRAY_TASK_MAX", "7"),
+            ("SLURM_ARRAY_TASK_COUNT", "3"),
+        ]
+    };
+    assert!(asked("auto", &list("4")).unwrap_err().contains("no plain range"));
+    // what starts several within a job of another counts
+    let nested = [("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "1"), ("PARALLEL_SEQ", "3")];
+    assert_eq!(asked("auto/4", &nested), Ok((3, 4)));
     assert_eq!(asked("auto/6", &[("JOB_COMPLETION_INDEX", "5")]), Ok((6, 6)));
     assert_eq!(asked("auto/6", &[("PARALLEL_SEQ", "5")]), Ok((5, 6)));
 }
@@ -33,6 +50,8 @@ fn no_shard() {
         ("0/3", "no shard 0 of 3"),
         ("4/3", "no shard 4 of 3"),
         ("x/3", "K is no number: `x`"),
+        ("1/1000000000", "too many"),
+        ("1/18446744073709551615", "too many"),
         ("1/", "N is no number: ``"),
         ("-1/3", "K is no number"),
         ("auto", "nothing in the environment"),
@@ -41,6 +60,7 @@ fn no_shard() {
         let error = asked(choice, &[]).unwrap_err();
         assert!(error.contains(said) && error.contains(choice), "{error}");
     }
+    assert!(asked("auto/3", &[("JOB_COMPLETION_INDEX", "18446744073709551615")]).is_err());
     assert!(asked("auto/3", &[("JOB_COMPLETION_INDEX", "3")]).unwrap_err().contains("no shard 4 of 3"));
 }
 

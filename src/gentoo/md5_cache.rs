@@ -118,7 +118,7 @@ mod tests {
         let entry = format!("SLOT=0/1\n_eclasses_=e\t{}\n_md5_={}\n", md5("eclass"), md5("ebuild"));
         write("metadata/md5-cache/a-b/c-1", &entry);
         let repository = Repository::open(dir.path()).unwrap();
-        let ebuild = repository.ebuilds("a-b", "c").unwrap().items.remove(0);
+        let ebuild = repository.ebuilds("a-b", "c").items.remove(0);
         let set = RepositorySet::resolve(repository, &[], &PortageConfig::default()).unwrap();
         let load = || Md5Cache::new(&set).load(&ebuild);
         let metadata = load().unwrap();

@@ -1,7 +1,7 @@
 //! A repository on disk: its name, categories, packages and ebuilds (PMS chapters 4 and 5).
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +38,8 @@ pub enum RepositoryError {
 pub struct Problem {
     pub path: PathBuf,
     pub message: String,
+    /// Whether ebuilds may lie there that nobody looked at.
+    pub unread: bool,
 }
 
 /// What was found, and what was left out.
@@ -167,7 +169,7 @@ impl Repository {
                 out.items.push(name.to_owned());
                 if all_masters_known && !listed.is_empty() {
                     let message = format!("the category `{name}` stands in no profiles/categories; add it there");
-                    out.problems.push(Problem { path, message });
+                    out.problems.push(Problem { path, message, unread: false });
                 }
             }
         }
@@ -175,10 +177,10 @@ impl Repository {
     }
 
     /// The packages of a category, sorted. A directory with ebuilds whose name is no package name is a problem.
-    pub fn packages(&self, category: &str) -> Result<Listing<String>, ReadError> {
+    pub fn packages(&self, category: &str) -> Listing<String> {
         let mut out = Listing::default();
         let dir = self.location.join(category);
-        for name in self.within.sorted_names(&dir)? {
+        for name in self.names(&dir, &mut out.problems) {
             let path = dir.join(&name);
             if is_hidden(&name) || !path.is_dir() {
                 continue;
@@ -187,19 +189,19 @@ impl Repository {
                 Some(name) => out.items.push(name.to_owned()),
                 None if holds_ebuilds(&path) => {
                     let message = format!("`{}` is no package name (PMS 3.1.2)", escape::escape_os(&name));
-                    out.problems.push(Problem { path, message });
+                    out.problems.push(Problem { path, message, unread: false });
                 }
                 None => {}
             }
         }
-        Ok(out)
+        out
     }
 
     /// The ebuilds of a package, lowest version first. A file with an impossible name is a problem.
-    pub fn ebuilds(&self, category: &str, package: &str) -> Result<Listing<EbuildFile>, ReadError> {
+    pub fn ebuilds(&self, category: &str, package: &str) -> Listing<EbuildFile> {
         let mut out = Listing::default();
         let dir = self.location.join(category).join(package);
-        for name in self.within.sorted_names(&dir)? {
+        for name in self.names(&dir, &mut out.problems) {
             let path = dir.join(&name);
             // what is no file (a FIFO, a device, a link to nothing) is found wanting later, and not passed over
             if is_hidden(&name) || !is_ebuild_name(&name) || path.is_dir() {
@@ -207,11 +209,20 @@ impl Repository {
             }
             match Cpv::from_ebuild(category, package, &name) {
                 Ok(cpv) => out.items.push(EbuildFile { cpv, path, repository: self.name.clone() }),
-                Err(error) => out.problems.push(Problem { path, message: error.to_string() }),
+                Err(error) => out.problems.push(Problem { path, message: error.to_string(), unread: false }),
             }
         }
         out.items.sort_by(|a, b| a.cpv.cmp(&b.cpv).then_with(|| a.path.cmp(&b.path)));
-        Ok(out)
+        out
+    }
+
+    /// The names in a directory; one that can't be read costs what lies in it, and no more.
+    fn names(&self, dir: &Path, problems: &mut Vec<Problem>) -> Vec<OsString> {
+        self.within.sorted_names(dir).unwrap_or_else(|error| {
+            let message = format!("can't be read: {}", error.reason());
+            problems.push(Problem { path: dir.to_owned(), message, unread: true });
+            Vec::new()
+        })
     }
 }
 

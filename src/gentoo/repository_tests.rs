@@ -64,10 +64,10 @@ fn lists_what_it_holds() {
     assert_eq!(categories.items, ["dev-libs", "solo", "un-listed"]);
     assert_eq!(categories.problems.len(), 1);
     assert!(repository.categories(&[], false).unwrap().problems.is_empty());
-    let packages = repository.packages("dev-libs").unwrap();
+    let packages = repository.packages("dev-libs");
     assert_eq!(packages.items, ["foo"]);
     assert!(packages.problems[0].message.contains("foo-1"));
-    let ebuilds = repository.ebuilds("dev-libs", "foo").unwrap();
+    let ebuilds = repository.ebuilds("dev-libs", "foo");
     let versions: Vec<_> = ebuilds.items.iter().map(|ebuild| ebuild.cpv.pv()).collect();
     assert_eq!(versions, ["1.9", "1.10"]);
     assert_eq!(ebuilds.items[0].relative(), Path::new("dev-libs/foo/foo-1.9.ebuild"));

@@ -168,7 +168,7 @@ mod tests {
     fn shown(dir: &Path) -> Result<(Vec<String>, Vec<String>), ShownError> {
         let set = RepositorySet::resolve(Repository::open(&dir.join("r")).unwrap(), &[], &PortageConfig::default());
         let set = set.unwrap();
-        let ebuild = set.repository.ebuilds("a-b", "c").unwrap().items.remove(0);
+        let ebuild = set.repository.ebuilds("a-b", "c").items.remove(0);
         let shown = Shown::of(&set, &ebuild, false)?;
         let names = |paths: Vec<PathBuf>| {
             let mut names: Vec<String> =

@@ -211,29 +211,24 @@ impl Found<'_> {
     ) -> Result<usize, TargetError> {
         let mut count = 0;
         for category in self.categories()? {
-            let packages = self.set.repository.packages(&category)?;
+            let packages = self.set.repository.packages(&category);
             self.problems.extend(packages.problems);
             for package in packages.items.iter().filter(|package| name(&category, package)) {
-                count += self.package(&category, package, &wanted)?;
+                count += self.package(&category, package, &wanted);
             }
         }
         Ok(count)
     }
 
-    fn package(
-        &mut self,
-        category: &str,
-        package: &str,
-        wanted: impl Fn(&EbuildFile) -> bool,
-    ) -> Result<usize, TargetError> {
-        let ebuilds = self.set.repository.ebuilds(category, package)?;
+    fn package(&mut self, category: &str, package: &str, wanted: impl Fn(&EbuildFile) -> bool) -> usize {
+        let ebuilds = self.set.repository.ebuilds(category, package);
         self.problems.extend(ebuilds.problems);
         let mut count = 0;
         for ebuild in ebuilds.items.into_iter().filter(wanted) {
             count += 1;
             self.add(ebuild);
         }
-        Ok(count)
+        count
     }
 
     fn add(&mut self, ebuild: EbuildFile) {
@@ -249,17 +244,18 @@ impl Found<'_> {
         match names.as_deref().ok_or_else(no_place)? {
             [] => self.everything(|_, _| true, |_| true),
             [category] if self.categories()?.iter().any(|known| known == category) => {
-                let packages = self.set.repository.packages(category)?;
+                let packages = self.set.repository.packages(category);
                 self.problems.extend(packages.problems);
                 let mut count = 0;
                 for package in packages.items {
-                    count += self.package(category, &package, |_| true)?;
+                    count += self.package(category, &package, |_| true);
                 }
                 Ok(count)
             }
             [category, package] if repository.location.join(path).is_dir() => {
-                let count = self.package(category, package, |_| true)?;
-                if count == 0 { Err(no_place()) } else { Ok(count) }
+                let count = self.package(category, package, |_| true);
+                let unread = self.problems.iter().any(|problem| problem.unread && problem.path.ends_with(path));
+                if count == 0 && !unread { Err(no_place()) } else { Ok(count) }
             }
             [category, package, file] => {
                 let full = repository.location.join(path);
@@ -284,9 +280,9 @@ impl Found<'_> {
     fn near(&mut self, atom: &TargetAtom) -> Result<Near, TargetError> {
         let mut all = Vec::new();
         for category in self.categories()? {
-            for package in self.set.repository.packages(&category)?.items {
+            for package in self.set.repository.packages(&category).items {
                 if atom.matches_name(&category, &package) {
-                    let ebuilds = self.set.repository.ebuilds(&category, &package)?.items;
+                    let ebuilds = self.set.repository.ebuilds(&category, &package).items;
                     let versions: Vec<_> =
                         ebuilds.iter().rev().take(5).map(|ebuild| format!("={}", ebuild.cpv)).collect();
                     if !versions.is_empty() {

@@ -186,6 +186,20 @@ impl JobDir {
         self.root.join("ctl")
     }
 
+    /// What the phases wrote, where WORKDIR lies over a layer.
+    pub fn upper(&self) -> PathBuf {
+        self.root.join("over/upper")
+    }
+
+    /// Makes the folder of an overlay's upper and work folders, if it is not there.
+    pub fn make_over(&self) -> io::Result<PathBuf> {
+        let over = self.root.join("over");
+        for name in ["upper", "work"] {
+            fs::create_dir_all(over.join(name))?;
+        }
+        Ok(over)
+    }
+
     pub fn trace(&self) -> TraceDir {
         TraceDir::open(&self.root.join("trace"))
     }
@@ -196,6 +210,8 @@ impl JobDir {
     /// or where that can't be a copy (shared, where the file system can do that).
     pub fn link_distfile(&self, name: &str, path: &Path) -> io::Result<()> {
         let (real, to) = (fs::canonicalize(path)?, self.distdir().join(name));
+        // a forged step asks twice; copied over its own link a file would be emptied
+        let _ = fs::remove_file(&to);
         fs::hard_link(&real, &to).or_else(|_| fs::copy(&real, &to).map(drop))
     }
 

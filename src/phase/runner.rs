@@ -18,9 +18,10 @@ use super::notes::{self, Death, Note};
 use super::output::Pump;
 use super::portage::Portage;
 use super::prelude;
-use super::sandbox::{self, Message, Overrun, Spec, Word};
+use super::sandbox::{self, Lay, Message, Over, Overrun, Spec, Word};
 use super::tracer::env;
 use crate::gentoo::shown::Shown;
+use crate::tree::layer::Layer;
 use crate::tree::untrusted;
 
 /// Where the prelude stops and waits.
@@ -56,6 +57,8 @@ pub struct Task<'a> {
     pub variables: &'a BTreeMap<String, OsString>,
     /// By which src_unpack and src_prepare are run; bash with the prelude otherwise.
     pub portage: Option<&'a Portage>,
+    /// The folder of the layers that can be laid below WORKDIR.
+    pub layers: Option<&'a Path>,
     pub bounds: &'a Bounds,
 }
 
@@ -88,11 +91,23 @@ pub struct Outcome {
     pub tail: Vec<u8>,
 }
 
+/// The walls around the job that is at a [`Step`].
+#[derive(Debug)]
+pub struct Walls<'a>(&'a mut sandbox::Process);
+
+impl Walls<'_> {
+    /// Lays a layer below WORKDIR; what the phases write goes to the job's folder above it.
+    pub fn lay(&mut self, layer: &Layer) -> io::Result<()> {
+        let (bytes, files) = layer.size();
+        self.0.lay(&Lay { layer: Word(layer.key().into()), files, bytes })
+    }
+}
+
 /// We look at a job twice a second; when that much lies between two looks, we were stopped.
 const STOPPED: Duration = Duration::from_secs(5);
 
 /// Runs `task`. `step` is called at each [`Step`] and says whether to go on; its time does not count.
-pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcome> {
+pub fn run(task: &Task, mut step: impl FnMut(Step, &mut Walls) -> bool) -> io::Result<Outcome> {
     let ctl = task.job.ctl();
     for name in ["died", "notes", "phase", "tell", "answer", "prepared", "sourced", "metadata", "setup-done"] {
         let _ = std::fs::remove_file(ctl.join(name));
@@ -149,7 +164,7 @@ pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcom
                 _ => continue,
             };
             let began = Instant::now();
-            let go_on = step(reached);
+            let go_on = step(reached, &mut Walls(&mut process));
             deadline += began.elapsed();
             looked = Instant::now();
             stopped |= !go_on;
@@ -168,7 +183,7 @@ pub fn run(task: &Task, mut step: impl FnMut(Step) -> bool) -> io::Result<Outcom
         (Some(Message::Exit(0)), _) if untrusted::open(&ctl.join("prepared")).is_ok() => End::Done,
         (Some(Message::Signal(signal)), _) => End::Failed(format!("the shell was ended by signal {signal}")),
         (Some(Message::Exit(code)), _) => End::Failed(format!("the shell ended with status {code} before its end")),
-        (None, _) => End::Broken("the sandbox ended without a word".to_owned()),
+        (Some(Message::Laid(_)) | None, _) => End::Broken("the sandbox ended without a word".to_owned()),
     });
     let phase = untrusted::read_text(&ctl.join("phase"), 4096).unwrap_or_default().trim().to_owned();
     Ok(Outcome { end, death, notes: notes::notes(&ctl), phase, tail })
@@ -186,7 +201,12 @@ fn spec(task: &Task) -> io::Result<Spec> {
         files.push(task.job.config());
         files.extend(portage.read.iter().cloned());
     }
+    let over = |layers: &Path| -> io::Result<Over> {
+        let own = task.job.make_over()?;
+        Ok(Over { layers: Word(layers.into()), own: Word(own.into()), workdir: Word(task.job.workdir().into()) })
+    };
     Ok(Spec {
+        over: task.layers.map(over).transpose()?,
         write: task.job.writable().into_iter().collect(),
         trace: Word(task.job.trace().path().into()),
         limits: task.bounds.limits,

@@ -16,7 +16,7 @@ use super::interrupt::interrupted;
 use crate::tree;
 
 /// How the folders' names begin.
-pub const PREFIX: &str = "ebaudit-";
+pub const PREFIX: &str = "ebaudit-run-";
 
 const LOCK: &str = "lock";
 
@@ -91,9 +91,15 @@ fn is_left(dir: &Path) -> bool {
     let open = |name: &str| File::options().read(true).custom_flags(flags).open(dir.join(name));
     match open(LOCK).or_else(|_| open(NEW)) {
         Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
-        // the lock comes first: without it, what is not empty was being removed
-        Err(error) => error.kind() == io::ErrorKind::NotFound,
+        // the lock comes first: without it a folder of ours was being removed, and anything else is none of ours
+        Err(error) => error.kind() == io::ErrorKind::NotFound && has_only_ours(dir),
     }
+}
+
+fn has_only_ours(dir: &Path) -> bool {
+    let ours =
+        |name: &[u8]| matches!(name, b"bin" | b"jobs" | b"prelude" | b"real" | b"root") || name.starts_with(b"sed-");
+    fs::read_dir(dir).is_ok_and(|items| items.flatten().all(|item| ours(item.file_name().as_encoded_bytes())))
 }
 
 #[cfg(test)]
@@ -104,18 +110,28 @@ mod tests {
     fn only_what_nobody_holds_is_removed() {
         let parent = tempfile::tempdir().unwrap();
         let dir = |name: &str| parent.path().join(name);
-        for name in ["ebaudit-a", "ebaudit-b", "ebaudit-c", "other"] {
-            fs::create_dir(dir(name)).unwrap();
+        for name in [
+            "ebaudit-run-a",
+            "ebaudit-run-b",
+            "ebaudit-run-c",
+            "ebaudit-run-d/jobs",
+            "ebaudit-run-e/src",
+            "ebaudit-f/jobs",
+            "other",
+        ] {
+            fs::create_dir_all(dir(name)).unwrap();
         }
-        let held = hold(&dir("ebaudit-a")).unwrap();
-        drop(hold(&dir("ebaudit-b")).unwrap());
+        let held = hold(&dir("ebaudit-run-a")).unwrap();
+        drop(hold(&dir("ebaudit-run-b")).unwrap());
         drop(hold(&dir("other")).unwrap());
         sweep(parent.path());
-        assert!(dir("ebaudit-a").exists() && !dir("ebaudit-b").exists());
-        // one without a lock was being made when it was left
-        assert!(!dir("ebaudit-c").exists() && dir("other").exists());
+        assert!(dir("ebaudit-run-a").exists() && !dir("ebaudit-run-b").exists());
+        // without a lock one was being made or removed when it was left
+        assert!(!dir("ebaudit-run-c").exists() && !dir("ebaudit-run-d").exists());
+        // what somebody else made
+        assert!(dir("ebaudit-run-e/src").exists() && dir("ebaudit-f/jobs").exists() && dir("other").exists());
         drop(held);
         sweep(parent.path());
-        assert!(!dir("ebaudit-a").exists());
+        assert!(!dir("ebaudit-run-a").exists());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::model::{EbuildReport, Report, RepositoryInfo, SCHEMA, ShardInfo, Summary, Tool};
@@ -35,17 +36,32 @@ pub struct SummaryLine {
     summary: Summary,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     remarks: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
+    /// A document in one line has them; a last line has not.
+    #[serde(default, skip_serializing)]
+    ebuilds: Option<IgnoredAny>,
 }
 
 impl SummaryLine {
     fn of(report: &Report) -> SummaryLine {
-        let Report { schema, tool, repository, sandbox, shard, summary, remarks, .. } = report.clone();
-        SummaryLine { schema, tool, repository, sandbox, shard, summary, remarks }
+        let Report { schema, tool, repository, sandbox, shard, summary, remarks, interrupted, .. } = report;
+        SummaryLine {
+            schema: schema.clone(),
+            tool: tool.clone(),
+            repository: repository.clone(),
+            sandbox: *sandbox,
+            shard: shard.clone(),
+            summary: summary.clone(),
+            remarks: remarks.clone(),
+            interrupted: *interrupted,
+            ebuilds: None,
+        }
     }
 
     fn with(self, ebuilds: Vec<EbuildReport>) -> Report {
-        let SummaryLine { schema, tool, repository, sandbox, shard, summary, remarks } = self;
-        Report { schema, tool, repository, sandbox, ebuilds, remarks, summary, shard }
+        let SummaryLine { schema, tool, repository, sandbox, shard, summary, remarks, interrupted, .. } = self;
+        Report { schema, tool, repository, sandbox, ebuilds, remarks, summary, shard, interrupted }
     }
 }
 
@@ -55,8 +71,10 @@ pub fn read(data: &[u8]) -> Result<Report, String> {
     struct Schema {
         schema: Option<String>,
     }
-    let last = data.trim_ascii_end().rsplit(|b| *b == b'\n').next().unwrap_or_default();
-    let lines = serde_json::from_slice::<SummaryLine>(last).ok();
+    // some editors put one before everything
+    let data = data.strip_prefix("\u{feff}".as_bytes()).unwrap_or(data).trim_ascii_end();
+    let last = data.rsplit(|b| *b == b'\n').next().unwrap_or_default();
+    let lines = serde_json::from_slice::<SummaryLine>(last).ok().filter(|line| line.ebuilds.is_none());
     let schema = match &lines {
         Some(lines) => Some(lines.schema.clone()),
         None => serde_json::from_slice::<Schema>(data).map_err(|e| unfinished(data, &e))?.schema,
@@ -66,15 +84,22 @@ pub fn read(data: &[u8]) -> Result<Report, String> {
         Some(other) => return Err(format!("its schema is {other}; wanted is {SCHEMA}")),
         None => return Err(format!("no report of ebaudit audit: it has no schema ({SCHEMA})")),
     }
-    let Some(lines) = lines else {
-        return serde_json::from_slice(data).map_err(|e| e.to_string());
+    let report = match lines {
+        Some(lines) => lines.with(ebuilds(&data[..data.len() - last.len()])?),
+        None => serde_json::from_slice(data).map_err(|e| e.to_string())?,
     };
-    let mut ebuilds = Vec::new();
-    let before = &data[..data.trim_ascii_end().len() - last.len()];
-    for (number, line) in before.split(|b| *b == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty()) {
-        ebuilds.push(serde_json::from_slice(line).map_err(|e| format!("line {}: {e}", number + 1))?);
+    match report.ebuilds.len() == report.summary.ebuilds {
+        true => Ok(report),
+        false => {
+            Err(format!("it has {} ebuilds, and says that it has {}", report.ebuilds.len(), report.summary.ebuilds))
+        }
     }
-    Ok(lines.with(ebuilds))
+}
+
+fn ebuilds(lines: &[u8]) -> Result<Vec<EbuildReport>, String> {
+    let lines = lines.split(|b| *b == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty());
+    let read = |(number, line)| serde_json::from_slice(line).map_err(|e| format!("line {}: {e}", number + 1));
+    lines.map(read).collect()
 }
 
 fn unfinished(data: &[u8], error: &serde_json::Error) -> String {

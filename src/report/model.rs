@@ -27,6 +27,9 @@ pub struct Report {
     /// Which share of the work this is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<ShardInfo>,
+    /// Whether somebody ended the run before it came to all ebuilds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
 }
 
 impl Report {
@@ -43,6 +46,7 @@ impl Report {
             ebuilds,
             remarks,
             shard: None,
+            interrupted: false,
         }
     }
 }
@@ -53,8 +57,10 @@ pub struct ShardInfo {
     /// Counted from 1.
     pub index: usize,
     pub of: usize,
-    /// A digest of what was shared out: the same in all shards of a run.
+    /// A digest of what was shared out, with the distfiles that decide how: the same in all shards of a run.
     pub work: String,
+    /// How many ebuilds that were.
+    pub ebuilds: usize,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

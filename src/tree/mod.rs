@@ -2,13 +2,20 @@
 
 mod change;
 mod diff;
+mod entries;
+mod hash;
+pub mod layer;
 mod pack;
 mod remove;
 mod snapshot;
 pub mod untrusted;
+mod upper;
 
 pub use change::{Change, ChangeKind, changes};
 pub use diff::{DIFF_LIMIT, is_binary, unified};
-pub use pack::{PACK_FILE_LIMIT, Pack, Slot};
+pub use entries::Entries;
+pub use hash::{Md5, hex, md5_of_file, unhex};
+pub use pack::{PACK_FILE_LIMIT, Pack, PackMap, Slot};
 pub use remove::remove;
-pub use snapshot::{Entry, Kind, Md5, Most, Snapshot, SnapshotError, hex, md5_of_file, unhex};
+pub use snapshot::{Entry, Kind, Most, Snapshot, SnapshotError};
+pub use upper::is_whiteout;

@@ -1,39 +1,22 @@
 //! A snapshot: every file, link and directory below a folder, with the md5 of every regular file.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use walkdir::{DirEntry, WalkDir};
 
-use super::pack::{PACK_FILE_LIMIT, Pack, Slot};
+use super::entries::Entries;
+use super::hash::{Md5, hash, hex};
+use super::pack::{Pack, Slot};
 use super::untrusted;
-
-pub type Md5 = [u8; 16];
-
-/// Lower-case hexadecimal digits, as md5sum prints them.
-pub fn hex(md5: &Md5) -> String {
-    md5.iter().map(|b| format!("{b:02x}")).collect()
-}
-
-/// Reads what [`hex`] wrote.
-pub fn unhex(text: &str) -> Option<Md5> {
-    let mut md5 = [0; 16];
-    if text.len() != 32 || !text.is_ascii() {
-        return None;
-    }
-    for (i, byte) in md5.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[i * 2..i * 2 + 2], 16).ok()?;
-    }
-    Some(md5)
-}
 
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
@@ -61,10 +44,21 @@ pub enum Kind {
 /// What stat said; equal values mean that the contents are the same (nothing sets ctime back).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    ino: u64,
-    size: u64,
-    mtime: (i64, i64),
-    ctime: (i64, i64),
+    pub(super) ino: u64,
+    pub(super) size: u64,
+    pub(super) mtime: (i64, i64),
+    pub(super) ctime: (i64, i64),
+}
+
+impl Stamp {
+    pub(super) fn of(meta: &fs::Metadata) -> Stamp {
+        Stamp {
+            ino: meta.ino(),
+            size: meta.size(),
+            mtime: (meta.mtime(), meta.mtime_nsec()),
+            ctime: (meta.ctime(), meta.ctime_nsec()),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -74,13 +68,21 @@ pub struct Entry {
     pub mode: u32,
     /// Bytes.
     pub size: u64,
-    stamp: Stamp,
+    pub(super) stamp: Stamp,
 }
 
-/// All entries by their path relative to the root, which itself is left out.
+impl Entry {
+    pub(super) fn new(kind: Kind, meta: &fs::Metadata) -> Entry {
+        Entry { kind, mode: meta.mode() & 0o7777, size: meta.size(), stamp: Stamp::of(meta) }
+    }
+}
+
+/// All entries of a tree. Those of a tree that several share are there once, with what is otherwise here laid over them.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    pub entries: BTreeMap<PathBuf, Entry>,
+    base: Arc<Entries>,
+    /// None for what is not there.
+    over: BTreeMap<PathBuf, Option<Entry>>,
 }
 
 /// How large a tree may be.
@@ -124,29 +126,88 @@ impl Snapshot {
                 return Some(Err(SnapshotError::TooDeep { limit: most.depth }));
             }
             let relative = below(root, item.path());
-            let before = known.and_then(|k| k.entries.get(&relative));
+            let before = known.and_then(|k| k.get(&relative));
             match entry(&item, before, pack) {
                 Ok(Some(entry)) => Some(Ok((relative, entry))),
                 Ok(None) => None,
                 Err(error) => Some(Err(error)),
             }
         });
-        Ok(Snapshot { entries: found.collect::<Result<Vec<_>, _>>()?.into_iter().collect() })
+        Ok(Snapshot::of(found.collect::<Result<Vec<_>, _>>()?.into_iter().collect()))
+    }
+
+    pub fn of(entries: Entries) -> Snapshot {
+        Snapshot { base: Arc::new(entries), over: BTreeMap::new() }
+    }
+
+    /// The shared tree of this one with what is otherwise laid over it.
+    pub fn with(&self, over: BTreeMap<PathBuf, Option<Entry>>) -> Snapshot {
+        Snapshot { base: self.base.clone(), over }
+    }
+
+    pub fn get(&self, path: &Path) -> Option<&Entry> {
+        match self.over.get(path) {
+            Some(entry) => entry.as_ref(),
+            None => self.base.get(path),
+        }
+    }
+
+    /// In order of path.
+    pub fn iter(&self) -> impl Iterator<Item = (&Path, &Entry)> {
+        // pieces of the shared tree, each up to the next path that has something over it
+        let mut from = 0;
+        self.over.iter().map(Some).chain([None]).flat_map(move |over| {
+            let place = over.map_or(Err(self.base.len()), |(path, _)| self.base.place(path));
+            let piece = self.base.between(from, place.unwrap_or_else(|at| at));
+            from = place.map_or_else(|at| at, |at| at + 1);
+            let own = over.and_then(|(path, entry)| Some((path.as_path(), entry.as_ref()?)));
+            piece.iter().map(|(path, entry)| (path.as_path(), entry)).chain(own)
+        })
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        let more = |(path, entry): (&PathBuf, &Option<Entry>)| match (self.base.place(path).is_ok(), entry) {
+            (true, None) => -1,
+            (false, Some(_)) => 1,
+            _ => 0,
+        };
+        self.base.len().saturating_add_signed(self.over.iter().map(more).sum())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The shared tree.
+    pub(super) fn lower(&self) -> &Entries {
+        &self.base
+    }
+
+    /// What lies over the shared tree at a path.
+    pub(super) fn laid_over(&self, path: &Path) -> Option<&Entry> {
+        self.over.get(path)?.as_ref()
+    }
+
+    /// The paths at which `other` may differ, where both lie over the same tree.
+    pub(super) fn apart<'a>(&'a self, other: &'a Snapshot) -> Option<BTreeSet<&'a Path>> {
+        let paths = || self.over.keys().chain(other.over.keys()).map(PathBuf::as_path).collect();
+        Arc::ptr_eq(&self.base, &other.base).then(paths)
     }
 
     /// Number of regular files.
     pub fn files(&self) -> u64 {
-        self.entries.values().filter(|e| matches!(e.kind, Kind::File { .. })).count() as u64
+        self.iter().filter(|(_, e)| matches!(e.kind, Kind::File { .. })).count() as u64
     }
 
     /// Bytes in regular files.
     pub fn bytes(&self) -> u64 {
-        self.entries.values().filter(|e| matches!(e.kind, Kind::File { .. })).map(|e| e.size).sum()
+        self.iter().filter(|(_, e)| matches!(e.kind, Kind::File { .. })).map(|(_, e)| e.size).sum()
     }
 
     /// The md5 of the regular file at `path`.
     pub fn md5(&self, path: &Path) -> Option<Md5> {
-        match self.entries.get(path)?.kind {
+        match self.get(path)?.kind {
             Kind::File { md5, .. } => Some(md5),
             _ => None,
         }
@@ -156,29 +217,60 @@ impl Snapshot {
     /// entry in order of path. `root` in a link's target is written `${WORKDIR}`, so that the value does not
     /// depend on where the tree lies.
     pub fn tree_md5(&self, root: &Path) -> String {
+        let absolute = |entry: &Entry| matches!(&entry.kind, Kind::Link(target) if target.is_absolute());
+        // that of a shared tree is the same for all who share it, unless a link may lead to the root
+        match self.over.is_empty() && !self.base.iter().any(|(_, entry)| absolute(entry)) {
+            true => self.base.sum(|| self.listed(root)).to_owned(),
+            false => self.listed(root),
+        }
+    }
+
+    fn listed(&self, root: &Path) -> String {
         let mut sum = md5::Context::new();
         let root = root.as_os_str().as_bytes();
-        for (path, entry) in &self.entries {
+        let mut line = Vec::new();
+        for (path, entry) in self.iter() {
+            line.clear();
             match &entry.kind {
-                Kind::File { md5, .. } => sum.consume(format!("f {:04o} {} ", entry.mode, hex(md5))),
-                Kind::Directory => sum.consume(format!("d {:04o} ", entry.mode)),
-                Kind::Other => sum.consume("o "),
+                Kind::File { md5, .. } => {
+                    let _ = write!(line, "f {:04o} ", entry.mode);
+                    line.extend(hex(md5).as_bytes());
+                    line.push(b' ');
+                }
+                Kind::Directory => drop(write!(line, "d {:04o} ", entry.mode)),
+                Kind::Other => line.extend(b"o "),
                 Kind::Link(target) => {
-                    sum.consume("l ");
-                    match target.as_os_str().as_bytes().strip_prefix(root) {
-                        Some(rest) => {
-                            sum.consume(b"${WORKDIR}");
-                            sum.consume(rest);
-                        }
-                        None => sum.consume(target.as_os_str().as_bytes()),
+                    line.extend(b"l ");
+                    let target = target.as_os_str().as_bytes();
+                    match target.strip_prefix(root) {
+                        Some(rest) => line.extend([&b"${WORKDIR}"[..], rest].concat()),
+                        None => line.extend(target),
                     }
-                    sum.consume(b"\0");
+                    line.push(0);
                 }
             }
-            sum.consume(path.as_os_str().as_bytes());
-            sum.consume(b"\0");
+            line.extend(path.as_os_str().as_bytes());
+            line.push(0);
+            sum.consume(&line);
         }
         hex(&sum.finalize().0)
+    }
+
+    /// A regular file with these contents whose contents are kept.
+    pub fn kept(&self, md5: &Md5) -> Option<(&Path, Slot)> {
+        let over = self.over.iter().filter_map(|(path, entry)| Some((path.as_path(), entry.as_ref()?)));
+        let mut all = self.base.with_md5(md5).chain(over);
+        all.find_map(|(path, entry)| match entry.kind {
+            Kind::File { md5: known, pack: Some(slot) } if known == *md5 => Some((path, slot)),
+            _ => None,
+        })
+    }
+
+    /// Whether a regular file has these contents.
+    pub fn has(&self, md5: &Md5) -> bool {
+        let over = self.over.values().flatten();
+        self.base.with_md5(md5).any(|(path, _)| !self.over.contains_key(path))
+            || over.into_iter().any(|entry| matches!(&entry.kind, Kind::File { md5: known, .. } if known == md5))
     }
 }
 
@@ -187,13 +279,17 @@ fn gone(error: &walkdir::Error) -> bool {
 }
 
 /// A path of the walk relative to its root, without looking at each part of it.
-fn below(root: &Path, path: &Path) -> PathBuf {
+pub(super) fn below(root: &Path, path: &Path) -> PathBuf {
     let (root, path) = (root.as_os_str().as_bytes(), path.as_os_str().as_bytes());
     let rest = path.strip_prefix(root).unwrap_or(path);
     PathBuf::from(OsStr::from_bytes(rest.strip_prefix(b"/").unwrap_or(rest)))
 }
 
-fn entry(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>) -> Result<Option<Entry>, SnapshotError> {
+pub(super) fn entry(
+    item: &DirEntry,
+    known: Option<&Entry>,
+    pack: Option<&Pack>,
+) -> Result<Option<Entry>, SnapshotError> {
     let path = item.path();
     match look(item, known, pack) {
         Ok(entry) => Ok(Some(entry)),
@@ -204,23 +300,12 @@ fn entry(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>) -> Result<
 
 fn look(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>) -> io::Result<Entry> {
     let path = item.path();
-    let of = |kind: Kind, meta: &fs::Metadata| Entry {
-        kind,
-        mode: meta.mode() & 0o7777,
-        size: meta.size(),
-        stamp: Stamp {
-            ino: meta.ino(),
-            size: meta.size(),
-            mtime: (meta.mtime(), meta.mtime_nsec()),
-            ctime: (meta.ctime(), meta.ctime_nsec()),
-        },
-    };
     if item.file_type().is_file() && known.is_none() {
         let mut file = untrusted::open(path)?;
         let meta = file.metadata()?;
         if meta.is_file() {
             let (md5, pack) = hash(&mut file, meta.len(), pack)?;
-            return Ok(of(Kind::File { md5, pack }, &meta));
+            return Ok(Entry::new(Kind::File { md5, pack }, &meta));
         }
     }
     let meta = fs::symlink_metadata(path)?;
@@ -233,7 +318,7 @@ fn look(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>) -> io::Resu
         Kind::Other
     } else {
         match known {
-            Some(Entry { kind: Kind::File { md5, pack }, stamp, .. }) if *stamp == of(Kind::Other, &meta).stamp => {
+            Some(Entry { kind: Kind::File { md5, pack }, stamp, .. }) if *stamp == Stamp::of(&meta) => {
                 Kind::File { md5: *md5, pack: *pack }
             }
             _ => {
@@ -242,51 +327,7 @@ fn look(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>) -> io::Resu
             }
         }
     };
-    Ok(of(kind, &meta))
-}
-
-/// The md5 of a regular file; a link is an error.
-pub fn md5_of_file(path: &Path) -> io::Result<Md5> {
-    let mut file = untrusted::open(path)?;
-    let size = file.metadata()?.len();
-    Ok(hash(&mut file, size, None)?.0)
-}
-
-thread_local! {
-    /// Files are read into the same memory one after the other.
-    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Bytes; larger files are hashed piece by piece.
-const WHOLE: u64 = 1 << 20;
-
-/// Hashes the `size` bytes of `file` and keeps those of a file up to [`PACK_FILE_LIMIT`] in the pack.
-fn hash(file: &mut File, size: u64, pack: Option<&Pack>) -> io::Result<(Md5, Option<Slot>)> {
-    BUFFER.with_borrow_mut(|buffer| {
-        buffer.resize(size.min(WHOLE) as usize, 0);
-        let mut slot = pack.filter(|_| size <= PACK_FILE_LIMIT).map(|p| p.reserve(size));
-        let mut sum = md5::Context::new();
-        let mut done = 0;
-        while done < size {
-            let want = (size - done).min(WHOLE) as usize;
-            let n = match file.read(&mut buffer[..want]) {
-                // it shrank under our hands: what is kept would not be what was hashed
-                Ok(0) => {
-                    slot = None;
-                    break;
-                }
-                Ok(n) => n,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            sum.consume(&buffer[..n]);
-            if let (Some(pack), Some(slot)) = (pack, slot) {
-                pack.fill(slot, done, &buffer[..n])?;
-            }
-            done += n as u64;
-        }
-        Ok((sum.finalize().0, slot))
-    })
+    Ok(Entry::new(kind, &meta))
 }
 
 #[cfg(test)]
@@ -301,7 +342,7 @@ mod tests {
         fs::write(root.join("a"), "hello\n").unwrap();
         std::os::unix::fs::symlink(root.join("a"), root.join("l")).unwrap();
         let one = Snapshot::take(root, None, None, Most::default()).unwrap();
-        assert_eq!(one.entries.len(), 3);
+        assert_eq!(one.iter().count(), 3);
         assert_eq!(hex(&one.md5(Path::new("a")).unwrap()), "b1946ac92492d2347c6235b4d2611184");
         let same = one.tree_md5(root);
         fs::remove_dir(root.join("empty")).unwrap();

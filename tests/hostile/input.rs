@@ -40,6 +40,9 @@ pub struct Input {
     /// The run is refused as a whole, and this stands in the message.
     #[serde(default)]
     pub refused: Option<String>,
+    /// No ebuild is audited, the run goes on, and this stands among its remarks.
+    #[serde(default)]
+    pub hole: Option<String>,
     /// What the archive has beside `evil-1/a.txt`.
     #[serde(default)]
     pub member: Vec<Member>,

@@ -200,6 +200,12 @@ fn judge(input: &Input, place: &Place, outside: &Outside, before: &str, done: &D
         return Ok(Said { status: "refused".to_owned(), rules: Vec::new(), verdicts: Vec::new() });
     }
     let report: serde_json::Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text} {}", done.stderr))?;
+    if let Some(why) = &input.hole {
+        let told = report["remarks"].to_string().contains(why) && done.stderr.contains(why) && done.code == Some(3);
+        let none = report["ebuilds"].as_array().is_some_and(Vec::is_empty);
+        let said = Said { status: "hole".to_owned(), rules: Vec::new(), verdicts: Vec::new() };
+        return if told && none { Ok(said) } else { Err(format!("{}: {text}", done.how())) };
+    }
     let ebuild = &report["ebuilds"][0];
     let words = |list: &serde_json::Value, key: &str| -> Vec<String> {
         let list = list.as_array().into_iter().flatten();

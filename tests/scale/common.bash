@@ -8,6 +8,8 @@ program=$(realpath -m "${EBAUDIT:-$root/target/debug/ebaudit}")
 overlay=$(realpath -m "${1:-$root/overlay}")
 
 fail() { echo "$what: $*" >&2; exit 1; }
+# what is wanted is not here: status 77, so that it is neither a pass nor a fault of ebaudit
+lacks() { echo "$what: NOT RUN: $*" >&2; exit 77; }
 
 # a package of Debian for each command that is not here: COMMAND=PACKAGE…
 needs() {
@@ -16,15 +18,18 @@ needs() {
 		PATH=$PATH:/usr/sbin:/sbin command -v "${pair%%=*}" > /dev/null || missing+=("${pair#*=}")
 	done
 	((${#missing[@]})) || return 0
-	[ "$(id -u)" = 0 ] && command -v apt-get > /dev/null || fail "not here, and can't be installed without root and apt-get: ${missing[*]}"
+	[ "$(id -u)" = 0 ] && command -v apt-get > /dev/null || lacks "not here, and can't be installed without root and apt-get: ${missing[*]}"
 	echo "$what: installing ${missing[*]}"
 	# no service of theirs is to be started by that
-	local policy=/usr/sbin/policy-rc.d made=
+	local policy=/usr/sbin/policy-rc.d made=""
 	[ -e $policy ] || { printf '#!/bin/sh\nexit 101\n' > $policy && chmod +x $policy && made=1; }
 	local done=0
-	{ apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"; } > "$temp/apt.log" 2>&1 || done=$?
+	{
+		timeout 60 apt-get update -q &&
+			DEBIAN_FRONTEND=noninteractive timeout 90 apt-get install -qy --no-install-recommends "${missing[@]}"
+	} < /dev/null > "$temp/apt.log" 2>&1 || done=$?
 	[ -z "$made" ] || rm -f $policy
-	[ $done = 0 ] || { tail -5 "$temp/apt.log" >&2; fail "can't install ${missing[*]}"; }
+	[ $done = 0 ] || { tail -5 "$temp/apt.log" >&2; lacks "can't install ${missing[*]}"; }
 }
 
 [ -x "$program" ] || fail "$program is not there; build it, or name it with EBAUDIT"
@@ -32,7 +37,8 @@ needs() {
 
 temp=$(mktemp -d "${TMPDIR:-/tmp}/scale.XXXXXX")
 finish() { :; }
-trap 'status=$?; trap "" INT TERM; finish; rm -rf "$temp"; exit $status' EXIT
+recipe=
+trap 'status=$?; trap "" INT TERM; [ -z "$recipe" ] || kill "$recipe" 2> /dev/null || true; finish; rm -rf "$temp"; exit $status' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
@@ -63,6 +69,16 @@ whole() {
 	0 | 1 | 3) echo "$status" > "$temp/whole.status" ;;
 	*) cat "$temp/whole.err" >&2; fail "one run ends with status $status" ;;
 	esac
+}
+
+# recipe FILE: runs it, five minutes at most; a signal does not wait for its end
+recipe() {
+	local status=0
+	timeout 300 bash "$1" > recipe.out 2> recipe.err < /dev/null &
+	recipe=$!
+	wait "$recipe" || status=$?
+	recipe=
+	return $status
 }
 
 # compare REPORT STATUS: with the report and the status of one run

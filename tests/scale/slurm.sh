@@ -9,29 +9,49 @@
 . "$(dirname "$0")/common.bash"
 export PATH=$PATH:/usr/sbin:/sbin
 
-[ "$(id -u)" = 0 ] || fail "slurmd needs root"
+[ "$(id -u)" = 0 ] || lacks "slurmd needs root"
 needs slurmctld=slurmctld slurmd=slurmd sbatch=slurm-client munged=munge python3=python3
 
 started=()
+
+# the processes of Slurm's steps that belong to this run: they outlive slurmd, and only their environment names the folder
+steps() {
+	local of
+	for of in /proc/[0-9]*; do
+		[ "$(cat "$of/comm" 2> /dev/null)" = slurmstepd ] || continue
+		if { tr '\0' '\n' < "$of/environ"; } 2> /dev/null | grep -qF "$temp"; then echo "${of#/proc/}"; fi
+	done
+}
+
+# gone SECONDS PID…: waits until none of the processes is there
+gone() {
+	local tries=$(($1 * 10)) pid
+	shift
+	for pid in "$@"; do
+		while kill -0 "$pid" 2> /dev/null; do
+			((tries-- > 0)) || return 1
+			sleep 0.1
+		done
+	done
+}
+
 finish() {
-	# what Slurm still runs is ended by Slurm; then its daemons, the last one first
-	if [ -n "${SLURM_CONF:-}" ] && ((${#started[@]} > 1)); then
-		timeout 10 scancel --quiet --user="$(id -un)" 2> /dev/null || true
+	((${#started[@]})) || return 0
+	# jobs end by Slurm's hand if it still lives, else by a signal to what the steps started
+	[ -z "${controller_pid:-}" ] || ! kill -0 "$controller_pid" 2> /dev/null || timeout 3 scancel --quiet --user="$(id -un)" 2> /dev/null || true
+	local left child step
+	mapfile -t left < <(steps)
+	if ((${#left[@]})) && ! gone 2 "${left[@]}"; then
+		for child in $(for step in "${left[@]}"; do cat "/proc/$step/task/"*/children 2> /dev/null || true; done); do
+			kill -- "-$child" 2> /dev/null || kill "$child" 2> /dev/null || true
+		done
+		gone 3 "${left[@]}" || kill -9 "${left[@]}" 2> /dev/null || true
 	fi
-	local at pid
-	for ((at = ${#started[@]} - 1; at >= 0; at--)); do kill "${started[at]}" 2> /dev/null || true; done
-	for pid in "${started[@]}"; do
-		for _ in $(seq 50); do kill -0 "$pid" 2> /dev/null || break; sleep 0.1; done
-		kill -9 "$pid" 2> /dev/null || true
-		wait "$pid" 2> /dev/null || true
-	done
-	# a step's own process outlives its slurmd; its command line does not name the folder, its environment does
-	local environ
-	for environ in /proc/[0-9]*/environ; do
-		pid=${environ#/proc/}; pid=${pid%/environ}
-		[ "$pid" != "$$" ] && [ "$(cat "/proc/$pid/comm" 2> /dev/null)" = slurmstepd ] || continue
-		if { tr "\0" "\n" < "$environ"; } 2> /dev/null | grep -qF "$temp"; then kill -9 "$pid" 2> /dev/null || true; fi
-	done
+	kill "${started[@]}" 2> /dev/null || true
+	gone 3 "${started[@]}" || kill -9 "${started[@]}" 2> /dev/null || true
+	wait "${started[@]}" 2> /dev/null || true
+	mapfile -t left < <(steps)
+	((${#left[@]} == 0)) || kill -9 "${left[@]}" 2> /dev/null || true
 }
 
 chmod 755 "$temp"
@@ -88,6 +108,7 @@ END
 echo 'CgroupAutomount=no' > "$temp/slurm/cgroup.conf"
 
 (exec slurmctld -D -f "$SLURM_CONF" > "$temp/slurm/slurmctld.out" 2>&1) &
+controller_pid=$!
 started+=($!)
 for node in n1 n2; do
 	(exec slurmd -D -N $node -f "$SLURM_CONF" > "$temp/slurm/slurmd-$node.out" 2>&1) &
@@ -112,7 +133,7 @@ work
 "$here/recipe" audit.sbatch > audit.sbatch
 "$here/recipe" slurm-array.sh > recipe.sh
 status=0
-timeout 300 bash recipe.sh > merged.txt 2> recipe.err || status=$?
+recipe recipe.sh || status=$?
 cat recipe.err
 [ -s report.json ] || { cat reports/*.log >&2 || true; fail "the job array left no report (status $status)"; }
 echo "job array: $(ls reports/*.json | wc -l) shares, on nodes: $(cat reports/*.log | sed -n 's/^on //p' | sort | uniq -c | xargs)"
@@ -122,7 +143,7 @@ compare report.json "$status"
 work
 "$here/recipe" slurm-tasks.sh > recipe.sh
 status=0
-timeout 300 bash recipe.sh > merged.txt 2> recipe.err || status=$?
+recipe recipe.sh || status=$?
 [ -s report.json ] || { cat recipe.err >&2; fail "srun left no report (status $status)"; }
 echo "srun: $(ls reports/*.json | wc -l) shares"
 compare report.json "$status"

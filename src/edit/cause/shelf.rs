@@ -1,11 +1,10 @@
 //! The tree's contents at any moment of the phase, for searching.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
-
-use crate::tree::{Kind, Pack, Slot, Snapshot, hex};
+use crate::tree::{Entry, Kind, Pack, PackMap, Slot, Snapshot, changes, hex};
 
 /// A file's contents from a moment on (nanoseconds of the trace's clock).
 #[derive(Clone, Debug)]
@@ -23,8 +22,10 @@ enum Data {
 /// All files whose contents were kept.
 #[derive(Debug)]
 pub struct Shelf {
-    map: Option<Mmap>,
-    files: BTreeMap<PathBuf, Vec<Version>>,
+    map: PackMap,
+    pristine: Snapshot,
+    /// What became of the pristine files, and those that are new, by path.
+    changed: BTreeMap<OsString, Vec<Version>>,
     /// Files that are too large to be searched.
     pub skipped: usize,
 }
@@ -48,16 +49,10 @@ impl Shelf {
         events: &[Event],
         contents: &dyn Fn(&str) -> Option<Vec<u8>>,
     ) -> Shelf {
-        let mut shelf = Shelf { map: pack.map().ok(), files: BTreeMap::new(), skipped: 0 };
-        for (path, entry) in &before.entries {
-            match entry.kind {
-                Kind::File { pack: Some(slot), .. } => {
-                    shelf.files.insert(path.clone(), vec![Version { since: 0, data: Data::Slot(slot) }]);
-                }
-                Kind::File { pack: None, .. } => shelf.skipped += 1,
-                _ => {}
-            }
-        }
+        let unkept = |(_, entry): &(&Path, &Entry)| matches!(entry.kind, Kind::File { pack: None, .. });
+        let skipped = before.iter().filter(unkept).count();
+        let map = pack.map().unwrap_or_default();
+        let mut shelf = Shelf { map, pristine: before.clone(), changed: BTreeMap::new(), skipped };
         let pristine = |path: &Path| before.md5(path).map(|m| hex(&m));
         let mut last: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
         for event in events {
@@ -71,12 +66,11 @@ impl Shelf {
             }
             known.clone_from(&event.after);
         }
-        let changed =
-            |path: &PathBuf, md5: &Option<String>| last.get(path).cloned().unwrap_or_else(|| pristine(path)) != *md5;
-        for (path, entry) in after.iter().flat_map(|a| &a.entries) {
-            let Kind::File { md5, pack: Some(slot) } = entry.kind else { continue };
-            if changed(path, &Some(hex(&md5))) && !last.contains_key(path) {
-                shelf.files.insert(path.clone(), vec![Version { since: 0, data: Data::Slot(slot) }]);
+        let unseen = after.map_or(Vec::new(), |after| changes(before, after));
+        for change in unseen.iter().filter(|change| !last.contains_key(&change.path)) {
+            if let Some(Entry { kind: Kind::File { pack: Some(slot), .. }, .. }) = change.after {
+                let version = Version { since: 0, data: Data::Slot(*slot) };
+                shelf.changed.insert(change.path.clone().into(), vec![version]);
             }
         }
         shelf
@@ -84,7 +78,9 @@ impl Shelf {
 
     fn put(&mut self, path: &Path, since: u64, md5: Option<&str>, contents: &dyn Fn(&str) -> Option<Vec<u8>>) {
         let Some(data) = md5.and_then(contents) else { return };
-        let versions = self.files.entry(path.to_owned()).or_default();
+        let kept = self.pristine.get(path).and_then(kept);
+        let first = || kept.map(|slot| Version { since: 0, data: Data::Slot(slot) }).into_iter().collect();
+        let versions: &mut Vec<Version> = self.changed.entry(path.into()).or_insert_with(first);
         versions.retain(|v| v.since < since || since == 0 && v.since > 0);
         versions.push(Version { since, data: Data::Bytes(data) });
         versions.sort_by_key(|v| v.since);
@@ -92,10 +88,12 @@ impl Shelf {
 
     /// The files and their contents at a moment.
     pub fn at(&self, moment: u64) -> impl Iterator<Item = (&Path, &[u8])> {
-        self.files.iter().filter_map(move |(path, versions)| {
+        let pristine = self.pristine.iter().filter(|(path, _)| !self.changed.contains_key(path.as_os_str()));
+        let pristine = pristine.filter_map(|(path, entry)| Some((path, self.map.get(kept(entry)?)?)));
+        pristine.chain(self.changed.iter().filter_map(move |(path, versions)| {
             let version = versions.iter().rev().find(|v| v.since <= moment)?;
-            Some((path.as_path(), self.bytes(&version.data)?))
-        })
+            Some((Path::new(path), self.bytes(&version.data)?))
+        }))
     }
 
     /// Whether a file has this text at a moment.
@@ -111,7 +109,14 @@ impl Shelf {
     fn bytes<'a>(&'a self, data: &'a Data) -> Option<&'a [u8]> {
         match data {
             Data::Bytes(bytes) => Some(bytes),
-            Data::Slot(slot) => slot.of(self.map.as_deref().unwrap_or_default()),
+            Data::Slot(slot) => self.map.get(*slot),
         }
+    }
+}
+
+fn kept(entry: &Entry) -> Option<Slot> {
+    match entry.kind {
+        Kind::File { pack, .. } => pack,
+        _ => None,
     }
 }

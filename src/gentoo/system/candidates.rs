@@ -94,7 +94,7 @@ impl Candidates {
         }
         let mut found = Vec::new();
         for (index, repo) in self.repositories.all.iter().enumerate() {
-            let listing = problems.read(repo.repository.ebuilds(category, package));
+            let listing = repo.repository.ebuilds(category, package);
             for problem in listing.problems {
                 problems.add(&problem.path, None, format!("{}; the ebuild is left out", problem.message));
             }

@@ -48,6 +48,8 @@ eb_add_inherited
 eb_print_metadata > "${EB_CTL}/metadata"
 # the runner works out USE and A, brings the distfiles, unpacks them where the ebuild leaves that to the default
 eb_checkpoint sourced
+# what WORKDIR is now may have been mounted over what it was
+cd "${WORKDIR}" || exit 70
 source "${EB_CTL}/variables" || exit 70
 export S A USE
 if [[ -n ${EB_PORTAGE} ]]; then

@@ -91,6 +91,9 @@ fn inner(spec: &Spec, control: &Control, lifeline: &OwnedFd) -> io::Result<()> {
             // the kernel ends a namespace with its first process
             set_parent_process_death_signal(Some(Signal::KILL))?;
             mounts::build(spec)?;
+            if let Some(over) = spec.over.as_ref().filter(|_| spec.command.is_empty()) {
+                over.try_out().map_err(|e| io::Error::other(format!("overlay: {e}")))?;
+            }
         }
         Tier::Landlock | Tier::None => {
             rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use super::overlay::{self, Over};
 use super::spec::{Message, Paths, Spec, Word, spawn};
 use super::toolchain::{toolchain, without};
 use super::{Limits, Tier, replay};
 use crate::gentoo::shown::Shown;
 use crate::phase::job::{RunDir, find_program};
+use crate::tree::{Most, Snapshot};
 
 /// What the command line wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,32 +32,52 @@ pub struct NoSandbox {
 }
 
 /// The sandbox of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Sandbox {
     tier: Tier,
     tools: Vec<PathBuf>,
     /// What no job sees: the caller's home.
     hidden: Vec<PathBuf>,
+    /// Whether layers can be laid below WORKDIR; else why not.
+    overlay: Result<(), String>,
+}
+
+impl Default for Sandbox {
+    fn default() -> Sandbox {
+        let overlay = Err("nobody tried".to_owned());
+        Sandbox { tier: Tier::default(), tools: Vec::new(), hidden: Vec::new(), overlay }
+    }
 }
 
 impl Sandbox {
     /// Tries the tiers that `choice` leaves, the strongest first.
-    pub fn choose(choice: Choice, run: &RunDir) -> Result<Sandbox, NoSandbox> {
+    ///
+    /// With `overlay` the first one is tried with a layer below its folder, too.
+    pub fn choose(choice: Choice, run: &RunDir, overlay: bool) -> Result<Sandbox, NoSandbox> {
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|h| h.is_absolute());
         let path: Vec<PathBuf> =
             std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default();
         let mut hidden: Vec<PathBuf> =
             home.iter().filter_map(|h| std::fs::canonicalize(h).ok()).chain(home.clone()).collect();
         hidden.retain(|h| h.parent().is_some());
-        let sandbox = |tier| Sandbox { tier, tools: toolchain(&path, home.as_deref()), hidden: hidden.clone() };
+        let sandbox = |tier| Sandbox {
+            tier,
+            tools: toolchain(&path, home.as_deref()),
+            hidden: hidden.clone(),
+            overlay: Err(format!("{tier} can't mount")),
+        };
         let tiers = match choice {
             Choice::Auto => vec![Tier::Namespaces, Tier::Landlock],
             Choice::Only(tier) => vec![tier],
         };
         let mut reasons = Vec::new();
         for tier in tiers {
-            let sandbox = sandbox(tier);
-            match sandbox.attempt(run) {
+            let mut sandbox = sandbox(tier);
+            if overlay && tier == Tier::Namespaces {
+                sandbox.overlay = sandbox.attempt_overlay(run);
+            }
+            let attempt = sandbox.overlay.clone().or_else(|_| sandbox.attempt(run, None));
+            match attempt {
                 Ok(()) => {
                     if tier != Tier::None {
                         let read: Vec<PathBuf> = sandbox.tools.iter().cloned().chain([run.path()]).collect();
@@ -73,15 +95,26 @@ impl Sandbox {
         self.tier
     }
 
-    /// Builds the walls and does nothing within.
-    fn attempt(&self, run: &RunDir) -> Result<(), String> {
+    /// Whether jobs may have layers below their WORKDIR; else why not.
+    pub fn overlay(&self) -> &Result<(), String> {
+        &self.overlay
+    }
+
+    fn attempt_overlay(&self, run: &RunDir) -> Result<(), String> {
+        let dir = run.path().join("attempt-over");
+        let over = overlay::prepare_attempt(&dir, &run.path().join("attempt")).map_err(|e| e.to_string())?;
+        self.attempt(run, Some(over))?;
+        let seen = overlay_as_wanted(&dir);
+        let _ = crate::tree::remove(&dir);
+        seen
+    }
+
+    /// Builds the walls and does nothing within, but for trying the overlay.
+    fn attempt(&self, run: &RunDir, over: Option<Over>) -> Result<(), String> {
         let dir = run.path().join("attempt");
         std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
-        let spec = Spec {
-            write: Paths::from_iter([&dir]),
-            cwd: Word(dir.into()),
-            ..self.spec(run, &Shown::default(), Vec::new())
-        };
+        let (write, cwd) = (Paths::from_iter([&dir]), Word(dir.into()));
+        let spec = Spec { write, cwd, over, ..self.spec(run, &Shown::default(), Vec::new()) };
         let mut process = spawn(Command::new(run.program()), &spec).map_err(|e| e.to_string())?;
         process.give_up_after(Duration::from_secs(20));
         let words = process.last_words();
@@ -125,4 +158,21 @@ impl Sandbox {
             _ => run.real(),
         }
     }
+}
+
+/// Whether what the attempt wrote is found as it should be.
+fn overlay_as_wanted(dir: &Path) -> Result<(), String> {
+    let (upper, lower) = (dir.join("own/upper"), dir.join("layers/try/tree"));
+    let most = Most::default();
+    // read by this thread alone: how many others there are to be is not settled yet
+    let lower_tree = Snapshot::default().under(&lower, None, None, most).map_err(|e| e.to_string())?;
+    let before = Snapshot::of(lower_tree.iter().map(|(path, entry)| (path.to_owned(), entry.clone())).collect());
+    let after = before.under(&upper, None, None, most).map_err(|e| e.to_string())?;
+    let paths: Vec<_> = after.iter().map(|(path, _)| path).collect();
+    let changed = std::fs::read(upper.join("changed")).unwrap_or_default();
+    let same = std::fs::read(lower.join("changed")).unwrap_or_default();
+    if paths == [Path::new("changed"), Path::new("dir")] && changed == b"textmore" && same == b"text" {
+        return Ok(());
+    }
+    Err("an overlay does not keep what was written as it should".to_owned())
 }

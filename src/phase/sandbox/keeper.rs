@@ -65,8 +65,16 @@ fn watch(
         if let Some(status) = reap(shell) {
             return Ok(Some(status));
         }
-        if !ready[1].is_empty() || !ready[2].is_empty() {
+        if !ready[2].is_empty() {
             return Ok(None);
+        }
+        if !ready[1].is_empty() {
+            let (Some(lay), Some(over)) = (control.read_lay(), &spec.over) else { return Ok(None) };
+            let done = over.lay(&lay).map_err(|error| error.to_string());
+            if done.is_ok() {
+                tree.set_alarm(lay.files, lay.bytes);
+            }
+            control.say(&Message::Laid(done));
         }
         if Instant::now() >= next {
             if let Some(overrun) = passed(&spec.limits).or_else(|| tree.passed()) {

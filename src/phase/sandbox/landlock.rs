@@ -53,6 +53,11 @@ pub fn restrict(spec: &Spec) -> Result<(), RulesetError> {
     for path in spec.write.iter() {
         rules.allow(path, write)?;
     }
+    if let Some(parent) = spec.over.as_ref().and_then(|over| Path::new(&over.workdir.0).parent()) {
+        // What is mounted later is not below what it covers, but below the folder that has the mount. All else there that
+        // is not the job's own is a read-only mount.
+        rules.allow(parent, write)?;
+    }
     rules.set.restrict_self()?;
     Ok(())
 }

@@ -14,6 +14,7 @@ mod limits;
 mod mounts;
 mod namespaces;
 mod notify;
+mod overlay;
 mod replay;
 mod seccomp;
 mod spec;
@@ -26,6 +27,7 @@ pub use child::main;
 pub use choose::{Choice, NoSandbox, Sandbox};
 pub use limits::Limits;
 pub use mounts::INSIDE;
+pub use overlay::{Lay, Over};
 pub use replay::guard;
 pub use spec::{Message, Overrun, Paths, Process, Spec, Word, end_all, spawn};
 

@@ -8,14 +8,10 @@ use std::path::{Component, Path, PathBuf};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 
 use super::spec::Spec;
-use super::sys::set_mount_attributes;
+use super::sys::{NODEV, NOSUID, RDONLY, set_mount_attributes};
 
 /// Our own folder within the walls: the real programs of covered tools, and a link to the trace.
 pub const INSIDE: &str = "/.ebaudit";
-
-const NOSUID: u64 = 0x2;
-const NODEV: u64 = 0x4;
-const RDONLY: u64 = 0x1;
 
 /// Builds the root that `spec` describes and moves there. To be called by the first process of its namespaces.
 pub fn build(spec: &Spec) -> io::Result<()> {
@@ -53,6 +49,9 @@ pub fn build(spec: &Spec) -> io::Result<()> {
     }
     root.cover(spec)?;
     root.processes()?;
+    if let Some(over) = &spec.over {
+        over.expose(&root.at).map_err(|e| told("expose", Path::new(&over.layers.0), e))?;
+    }
     if let Some(run) = run.as_deref().filter(|run| run.parent().is_some()) {
         set_mount_attributes(&root.inside(run), RDONLY | NOSUID | NODEV, false)?;
     }

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{APPLET, Limits, Tier};
+use super::{APPLET, Lay, Limits, Over, Tier};
 use crate::escape::{escape, unescape};
 
 /// Words and paths that need not be UTF-8.
@@ -80,6 +80,8 @@ pub struct Spec {
     pub cwd: Word,
     /// The program and its arguments; none to try the walls only.
     pub command: Vec<Word>,
+    /// What WORKDIR can be laid over, where the tier can do that.
+    pub over: Option<Over>,
 }
 
 /// A bound of the whole job that was passed.
@@ -105,6 +107,8 @@ pub enum Message {
     Exit(i32),
     /// The command was ended by this signal.
     Signal(i32),
+    /// The layer lies below WORKDIR, or why it does not.
+    Laid(Result<(), String>),
 }
 
 /// A running sandbox.
@@ -112,6 +116,8 @@ pub enum Message {
 pub struct Process {
     pub child: Child,
     control: BufReader<UnixStream>,
+    /// What it said while something else was waited for.
+    heard: Vec<Message>,
 }
 
 /// Starts the sandbox by `command`, whose program, words and streams but standard input are set here or by the caller.
@@ -122,7 +128,7 @@ pub fn spawn(mut command: Command, spec: &Spec) -> io::Result<Process> {
     drop(command);
     let mut line = serde_json::to_vec(spec)?;
     line.push(b'\n');
-    let mut process = Process { child, control: BufReader::new(ours) };
+    let mut process = Process { child, control: BufReader::new(ours), heard: Vec::new() };
     if !LIVE.add(&process) {
         process.kill();
         return Err(io::Error::other("the run is being ended"));
@@ -150,6 +156,23 @@ impl Process {
         let _ = self.control.get_ref().set_read_timeout(Some(time));
     }
 
+    /// Asks for a layer below WORKDIR.
+    pub fn lay(&mut self, lay: &Lay) -> io::Result<()> {
+        let mut line = serde_json::to_vec(lay)?;
+        line.push(b'\n');
+        self.control.get_mut().write_all(&line)?;
+        self.give_up_after(std::time::Duration::from_secs(60));
+        let mut line = String::new();
+        while self.control.read_line(&mut line)? > 0 {
+            match serde_json::from_str(&line)? {
+                Message::Laid(done) => return done.map_err(io::Error::other),
+                other => self.heard.push(other),
+            }
+            line.clear();
+        }
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
+
     fn stop(&self) {
         let _ = self.control.get_ref().shutdown(std::net::Shutdown::Write);
     }
@@ -161,7 +184,7 @@ impl Process {
 
     /// What it said, once it is over.
     pub fn last_words(&mut self) -> Vec<Message> {
-        let mut words = Vec::new();
+        let mut words = std::mem::take(&mut self.heard);
         let mut line = String::new();
         while matches!(self.control.read_line(&mut line), Ok(1..)) {
             words.extend(serde_json::from_str::<Message>(&line));
@@ -225,6 +248,14 @@ impl Control {
         let mut line = Vec::new();
         BufReader::new(&self.0).read_until(b'\n', &mut line)?;
         Ok(serde_json::from_slice(&line)?)
+    }
+
+    /// A layer that is wanted; none when nobody wants anything any more.
+    pub fn read_lay(&self) -> Option<Lay> {
+        let mut line = Vec::new();
+        // as long as a line is not answered there is no other one
+        BufReader::new(&self.0).read_until(b'\n', &mut line).ok()?;
+        serde_json::from_slice(&line).ok()
     }
 
     pub fn say(&self, message: &Message) {

@@ -25,6 +25,11 @@ pub fn kill_all_others() {
     unsafe { libc::kill(-1, libc::SIGKILL) };
 }
 
+/// `MOUNT_ATTR_*`.
+pub const RDONLY: u64 = 0x1;
+pub const NOSUID: u64 = 0x2;
+pub const NODEV: u64 = 0x4;
+
 /// Sets attributes (`MOUNT_ATTR_*`) of the mount at `path` and, if `deep`, of all below it.
 pub fn set_mount_attributes(path: &Path, attributes: u64, deep: bool) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;

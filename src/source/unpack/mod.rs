@@ -21,6 +21,7 @@ mod tests;
 mod tree;
 mod zip;
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -45,6 +46,8 @@ pub struct Unpacked {
     pub bytes: u64,
     /// What went otherwise than asked without being a failure, one line each.
     pub remarks: Vec<String>,
+    /// By inode number, the md5 of each file that was made; empty unless [`unpack_hashed`] was called.
+    pub sums: HashMap<u64, [u8; 16]>,
 }
 
 /// Unpacks a file into a directory as `unpack` of that EAPI does (PMS, "Misc commands").
@@ -61,6 +64,17 @@ pub fn unpack(archive: &Path, name: &OsStr, into: &Path, eapi: &str, limits: &Li
     }
 }
 
+/// [`unpack_as`], with the md5 of each file taken while it is written.
+pub fn unpack_hashed(
+    kind: Kind,
+    archive: &Path,
+    name: &OsStr,
+    into: &Path,
+    limits: &Limits,
+) -> Result<Unpacked, UnpackError> {
+    guarded(kind, archive, name, into, limits, true)
+}
+
 /// Unpacks a file as a given kind, whatever its name: for eclasses that know better (`.crate`, `.gem`, `.tar.zst`).
 pub fn unpack_as(
     kind: Kind,
@@ -69,14 +83,25 @@ pub fn unpack_as(
     into: &Path,
     limits: &Limits,
 ) -> Result<Unpacked, UnpackError> {
+    guarded(kind, archive, name, into, limits, false)
+}
+
+fn guarded(
+    kind: Kind,
+    archive: &Path,
+    name: &OsStr,
+    into: &Path,
+    limits: &Limits,
+    hashed: bool,
+) -> Result<Unpacked, UnpackError> {
     // The decoders are other people's and meet data of strangers.
-    let caught = catch_unwind(AssertUnwindSafe(|| run(kind, archive, name, into, limits)));
+    let caught = catch_unwind(AssertUnwindSafe(|| run(kind, archive, name, into, limits, hashed)));
     caught
         .unwrap_or_else(|_| Err(Fault::failed("damaged: the decoder broke down")))
         .map_err(|fault| fault.into_error(name))
 }
 
-fn run(kind: Kind, archive: &Path, name: &OsStr, into: &Path, limits: &Limits) -> Outcome<Unpacked> {
+fn run(kind: Kind, archive: &Path, name: &OsStr, into: &Path, limits: &Limits, hashed: bool) -> Outcome<Unpacked> {
     let remarks = Remarks::default();
     // Opening a FIFO would wait for ever; an empty file is an error to `unpack`, though tar would take it.
     let meta = std::fs::metadata(archive)?;
@@ -87,7 +112,7 @@ fn run(kind: Kind, archive: &Path, name: &OsStr, into: &Path, limits: &Limits) -
         return Err(Fault::failed("cannot be unpacked, the file is empty"));
     }
     let file = File::open(archive)?;
-    let mut tree = Tree::open(into, limits, meta.len())?;
+    let mut tree = Tree::open(into, limits, meta.len(), hashed)?;
     let bytes = name.as_bytes();
     match kind {
         Kind::Tar => tar::unpack(file, bytes, &mut tree, &remarks)?,
@@ -98,6 +123,6 @@ fn run(kind: Kind, archive: &Path, name: &OsStr, into: &Path, limits: &Limits) -
         Kind::Rar => return Err(Fault::unsupported("rar archives are not supported")),
         Kind::Lha => return Err(Fault::unsupported("lha archives are not supported")),
     }
-    let (files, bytes) = tree.finish()?;
-    Ok(Unpacked { files, bytes, remarks: remarks.take() })
+    let (files, bytes, sums) = tree.finish()?;
+    Ok(Unpacked { files, bytes, remarks: remarks.take(), sums })
 }

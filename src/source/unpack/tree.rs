@@ -6,6 +6,7 @@
 //! rest. Set-user-id, set-group-id and sticky bits go, as they do for tar(1) run by an ordinary user, so that root and
 //! others get the same tree. The modes are right from the beginning, so a directory that the archive makes read-only is no hindrance.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -41,14 +42,21 @@ pub(super) struct Tree {
     budget: Budget,
     /// Set at the end, since every member written into a directory changes its time.
     dir_times: Vec<(Member, Stamp)>,
+    /// The md5 of each file by its inode number, where they are wanted.
+    sums: Option<HashMap<u64, [u8; 16]>>,
 }
 
 impl Tree {
-    pub(super) fn open(into: &Path, limits: &Limits, packed: u64) -> Outcome<Self> {
+    pub(super) fn open(into: &Path, limits: &Limits, packed: u64, hashed: bool) -> Outcome<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(into, flags, Mode::empty())
             .map_err(|e| Fault::failed(format!("{}: {}", into.display(), text(e))))?;
-        Ok(Tree { dirs: Dirs::new(root), budget: Budget::new(limits, packed), dir_times: Vec::new() })
+        Ok(Tree {
+            dirs: Dirs::new(root),
+            budget: Budget::new(limits, packed),
+            dir_times: Vec::new(),
+            sums: hashed.then(HashMap::new),
+        })
     }
 
     pub(super) fn budget(&mut self) -> &mut Budget {
@@ -89,9 +97,14 @@ impl Tree {
         if self.dirs.fix_modes {
             rustix::fs::fchmod(&fd, bits)?;
         }
-        let mut contents = Contents { file: File::from(fd), budget: &mut self.budget, hole: 0, end: 0 };
+        let sum = self.sums.as_ref().map(|_| md5::Context::new());
+        let mut contents = Contents { file: File::from(fd), budget: &mut self.budget, hole: 0, end: 0, sum };
         let result = fill(&mut contents)?;
-        let file = contents.close()?;
+        let (file, sum) = contents.close()?;
+        if let (Some(sums), Some(sum)) = (&mut self.sums, sum) {
+            // names may come to mean another file later on, through links or since a member replaces it
+            sums.insert(rustix::fs::fstat(&file)?.st_ino, sum);
+        }
         if let Some(mtime) = mtime {
             // A time that the file system cannot hold is no reason to fail; tar warns and goes on.
             let _ = rustix::fs::futimens(&file, &mtime.times());
@@ -144,8 +157,8 @@ impl Tree {
         })
     }
 
-    /// Sets the directories' times. Gives files and bytes written.
-    pub(super) fn finish(mut self) -> Outcome<(u64, u64)> {
+    /// Sets the directories' times. Gives files and bytes written, and the md5s.
+    pub(super) fn finish(mut self) -> Outcome<(u64, u64, HashMap<u64, [u8; 16]>)> {
         for (at, stamp) in std::mem::take(&mut self.dir_times) {
             let (dir, name) = at.split();
             let name = if at.is_root() { b"." } else { name };
@@ -156,7 +169,7 @@ impl Tree {
                 let _ = rustix::fs::utimensat(parent, name, &stamp.times(), AtFlags::SYMLINK_NOFOLLOW);
             }
         }
-        Ok((self.budget.files(), self.budget.bytes()))
+        Ok((self.budget.files(), self.budget.bytes(), self.sums.unwrap_or_default()))
     }
 
     /// Runs `make` in the member's directory; where something stands in the way, removes it and runs `make` once more.
@@ -222,6 +235,7 @@ pub(super) struct Contents<'t> {
     /// Bytes of hole at the end so far.
     hole: u64,
     end: u64,
+    sum: Option<md5::Context>,
 }
 
 impl Contents<'_> {
@@ -232,6 +246,9 @@ impl Contents<'_> {
             self.hole = 0;
         }
         self.file.write_all(bytes)?;
+        if let Some(sum) = &mut self.sum {
+            sum.consume(bytes);
+        }
         self.end += bytes.len() as u64;
         Ok(())
     }
@@ -239,15 +256,24 @@ impl Contents<'_> {
     /// Leaves so many zero bytes out; they count as written.
     pub(super) fn hole(&mut self, bytes: u64) -> Outcome<()> {
         self.budget.spend(bytes)?;
+        if let Some(sum) = &mut self.sum {
+            const ZEROS: [u8; 4096] = [0; 4096];
+            let mut left = bytes;
+            while left > 0 {
+                let step = left.min(ZEROS.len() as u64);
+                sum.consume(&ZEROS[..step as usize]);
+                left -= step;
+            }
+        }
         self.hole += bytes;
         self.end += bytes;
         Ok(())
     }
 
-    fn close(self) -> Outcome<File> {
+    fn close(self) -> Outcome<(File, Option<[u8; 16]>)> {
         if self.hole > 0 {
             self.file.set_len(self.end)?;
         }
-        Ok(self.file)
+        Ok((self.file, self.sum.map(|sum| sum.finalize().0)))
     }
 }
