@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::context::Context;
 use super::distfiles;
@@ -27,7 +28,7 @@ use crate::phase::runner::{self, Bounds, End, Outcome, Step, Task, Walls};
 use crate::phase::sandbox::{Overrun, Tier};
 use crate::report::model::EbuildReport;
 use crate::source::unpack::Limits;
-use crate::tree::{Pack, Snapshot, untrusted};
+use crate::tree::{Most, Pack, Snapshot, untrusted};
 
 /// What a job came to know, as far as it came.
 #[derive(Debug, Default)]
@@ -170,7 +171,7 @@ fn go(
         let failure = judge(&outcome, context, job, &facts.source);
         facts.outcome = Some(outcome);
         if let Some(before) = &facts.before {
-            facts.after = Some(facts.source.after(job, before, facts.pack.as_ref(), context.options.most)?);
+            facts.after = Some(facts.source.after(job, before, facts.pack.as_ref(), most(context))?);
         }
         return failure;
     }
@@ -313,9 +314,14 @@ fn configured(
 
 fn unpacked(context: &Context, facts: &mut Facts, job: &JobDir) -> Result<(), Failure> {
     let setup = facts.metadata.as_ref().is_some_and(|m| m.defined_phases.iter().any(|p| p == "setup"));
-    let (before, pack) = facts.source.before(job, context.options.most, setup)?;
+    let (before, pack) = facts.source.before(job, most(context), setup)?;
     (facts.before, facts.pack) = (Some(before), Some(pack));
     Ok(())
+}
+
+/// What reading the tree once may cost: it has as much time as the phases.
+fn most(context: &Context) -> Most {
+    Most { until: Some(Instant::now() + context.options.bounds.time), ..context.options.most }
 }
 
 fn read_metadata(path: &Path) -> BTreeMap<String, String> {

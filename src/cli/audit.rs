@@ -156,7 +156,12 @@ fn options(args: &AuditArgs, cwd: &Path) -> Result<Options> {
         allow_unverified: args.allow_unverified,
         sources,
         eclass_edits: args.eclass_edits,
-        most: Most { entries: args.bounds.max_tree_files as usize, depth: args.bounds.max_depth },
+        most: Most {
+            entries: args.bounds.max_tree_files as usize,
+            depth: args.bounds.max_depth,
+            bytes: args.bounds.max_tree_size,
+            until: None,
+        },
     })
 }
 

@@ -2,6 +2,7 @@
 
 mod change;
 mod diff;
+mod gauge;
 mod hash;
 pub mod layer;
 mod pack;
@@ -12,6 +13,7 @@ mod upper;
 
 pub use change::{Change, ChangeKind, changes};
 pub use diff::{DIFF_LIMIT, is_binary, unified};
+pub use gauge::stop_reading;
 pub use hash::{Md5, hex, md5_of_file, unhex};
 pub use pack::{PACK_FILE_LIMIT, Pack, PackMap, Slot};
 pub use remove::remove;
