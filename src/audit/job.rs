@@ -392,7 +392,8 @@ fn judge(outcome: &Outcome, context: &Context, job: &JobDir, source: &Source) ->
                 reason => reason.to_owned(),
             };
             let text = format!("{phase} failed: {reason}");
-            if has_file_of(context.options.bounds.limits.file_size, job, source) {
+            let said_so = said_file_too_large(&outcome.tail, &reason);
+            if said_so || has_file_of(context.options.bounds.limits.file_size, job, source) {
                 return Err(Failure::too_large(format!("{phase} wrote a file up to its bound (--max-file-size)")));
             }
             if had_no_descriptors(&outcome.tail) {
@@ -444,6 +445,14 @@ fn has_file_of(size: u64, job: &JobDir, source: &Source) -> bool {
 fn had_no_descriptors(tail: &[u8]) -> bool {
     let text = String::from_utf8_lossy(tail);
     text.lines().any(|line| line.contains("Too many open files") && !line.contains("open files in system"))
+}
+
+/// Whether what failed said that a file may not become as large: one that was to grow at once has not grown.
+fn said_file_too_large(tail: &[u8], reason: &str) -> bool {
+    let text = String::from_utf8_lossy(tail);
+    // of the shell for a program, of a program that ignores the signal, and of the shell itself
+    let signal = format!("signal {}", libc::SIGXFSZ);
+    text.contains("File size limit exceeded") || text.contains(": File too large") || reason.ends_with(&signal)
 }
 
 /// The last line of the phase's output that is not our own.
