@@ -26,8 +26,13 @@ fn main() {
     let contents: Vec<Vec<u8>> = files.iter().map(|f| std::fs::read(f).expect("the tree is readable")).collect();
     let take = |known: Option<&Snapshot>, pack: Option<&Pack>| {
         let began = Instant::now();
-        let snapshot = Snapshot::take(root, known, pack, Most { entries: usize::MAX, depth: usize::MAX - 1 })
-            .expect("the tree is readable");
+        let snapshot = Snapshot::take(
+            root,
+            known,
+            pack,
+            Most { entries: usize::MAX, depth: usize::MAX - 1, bytes: u64::MAX, until: None },
+        )
+        .expect("the tree is readable");
         (began.elapsed().as_secs_f64(), snapshot)
     };
     for _ in 0..repetitions.parse().expect("a number of repetitions") {

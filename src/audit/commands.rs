@@ -66,7 +66,15 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, shelf: &Shelves) {
         if cuts.len() < records.len() {
             merged.reason = Some("a script could not be cut into its commands".to_owned());
         }
-        for group in groups(&cuts) {
+        let (groups, left) = groups(&cuts);
+        if left > 0 {
+            merged.reason = Some(format!("only {MOST_GROUPS} scripts of a place are judged"));
+        }
+        for group in groups {
+            if scene.budget.is_over() {
+                (merged.over, merged.reason) = (true, Some(OVER.to_owned()));
+                break;
+            }
             merged.add(&group, scene, sed);
         }
         let mut commands = merged.commands();
@@ -85,7 +93,9 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, shelf: &Shelves) {
         {
             judged.moved = moved(&cuts, shelf, &bench, scene);
         }
-        merged.unclosed.retain(|(index, file)| !can_end(*index, file, &commands, &cuts, &bench, scene));
+        merged
+            .unclosed
+            .retain(|(index, file)| !scene.budget.is_over() && !can_end(*index, file, &commands, &cuts, &bench, scene));
         merged.refine(judged);
         judged.edit.commands = commands;
         if judged.edit.reason.is_none() {
@@ -126,10 +136,15 @@ fn environment(record: &Record) -> Environment {
     }
 }
 
-/// Calls of the same script that treat each file by itself are judged as one.
-fn groups<'a>(cuts: &'a [Cut<'a>]) -> Vec<Vec<&'a Cut<'a>>> {
+/// Scripts of one place; no loop of an honest ebuild makes as many.
+const MOST_GROUPS: usize = 2000;
+
+/// Calls of the same script that treat each file by itself are judged as one. Also gives how many calls are in no group.
+fn groups<'a>(cuts: &'a [Cut<'a>]) -> (Vec<Vec<&'a Cut<'a>>>, usize) {
     let mut found: Vec<Vec<&Cut>> = Vec::new();
+    let mut left = 0;
     for cut in cuts {
+        let room = found.len() < MOST_GROUPS;
         let separate = cut.invocation.separate || cut.invocation.in_place.is_some();
         let twin = found.iter_mut().find(|g| {
             let first = g[0];
@@ -142,10 +157,11 @@ fn groups<'a>(cuts: &'a [Cut<'a>]) -> Vec<Vec<&'a Cut<'a>>> {
         });
         match twin {
             Some(group) => group.push(cut),
-            None => found.push(vec![cut]),
+            None if room => found.push(vec![cut]),
+            None => left += 1,
         }
     }
-    found
+    (found, left)
 }
 
 /// Commands and files over all calls of a place.
@@ -358,6 +374,10 @@ fn moved(cuts: &[Cut], shelf: &Shelf, bench: &Bench, scene: &Scene) -> Option<Ex
 /// Says why `command` is dead, by the first call that has it.
 fn explain(command: &mut Command, cuts: &[Cut], shelf: &Shelf, bench: &Bench, scene: &Scene) {
     for cut in cuts {
+        if scene.budget.is_over() {
+            (command.cause, command.reason) = (Some(Cause::Unknown), Some(OVER.to_owned()));
+            return;
+        }
         let Some(index) = cut.script.commands.iter().position(|c| show(cut.script.source(&c.span)) == command.text)
         else {
             continue;

@@ -227,7 +227,7 @@ fn fates(record: &Record, call: &mut CallOutcome, all: &ByPath, scene: &Scene) {
             edits: record.tool != Tool::Sed || outcome::invocation(record).is_some_and(|i| i.in_place.is_some()),
         });
         let known = Known {
-            contents: &|md5| scene.contents(md5),
+            contents: &|md5| scene.contents(md5).filter(|_| !scene.budget.is_over()),
             elsewhere: &|md5| scene.elsewhere(md5),
             replay: &|later, input| replay(later.record, input, scene),
         };

@@ -65,6 +65,24 @@ impl Failure {
     }
 }
 
+/// Characters of a reason; what an ebuild says may be of any length.
+const LONGEST: usize = 4000;
+
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_one_line_of_bounded_length() {
+        assert_eq!(Failure::prepare("a\n b").reason, "a b");
+        assert_eq!(Failure::prepare("ä".repeat(1 << 20)).reason.chars().count(), LONGEST + 1);
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::context::Context;
 use super::distfiles;
@@ -27,7 +28,7 @@ use crate::phase::runner::{self, Bounds, End, Outcome, Step, Task, Walls};
 use crate::phase::sandbox::{Overrun, Tier};
 use crate::report::model::EbuildReport;
 use crate::source::unpack::Limits;
-use crate::tree::{Pack, Snapshot, untrusted};
+use crate::tree::{Most, Pack, Snapshot, untrusted};
 
 /// What a job came to know, as far as it came.
 #[derive(Debug, Default)]
@@ -170,7 +171,7 @@ fn go(
         let failure = judge(&outcome, context, job, &facts.source);
         facts.outcome = Some(outcome);
         if let Some(before) = &facts.before {
-            facts.after = Some(facts.source.after(job, before, facts.pack.as_ref(), context.options.most)?);
+            facts.after = Some(facts.source.after(job, before, facts.pack.as_ref(), most(context))?);
         }
         return failure;
     }
@@ -313,9 +314,14 @@ fn configured(
 
 fn unpacked(context: &Context, facts: &mut Facts, job: &JobDir) -> Result<(), Failure> {
     let setup = facts.metadata.as_ref().is_some_and(|m| m.defined_phases.iter().any(|p| p == "setup"));
-    let (before, pack) = facts.source.before(job, context.options.most, setup)?;
+    let (before, pack) = facts.source.before(job, most(context), setup)?;
     (facts.before, facts.pack) = (Some(before), Some(pack));
     Ok(())
+}
+
+/// What reading the tree once may cost: it has as much time as the phases.
+fn most(context: &Context) -> Most {
+    Most { until: Some(Instant::now() + context.options.bounds.time), ..context.options.most }
 }
 
 fn read_metadata(path: &Path) -> BTreeMap<String, String> {
@@ -386,7 +392,8 @@ fn judge(outcome: &Outcome, context: &Context, job: &JobDir, source: &Source) ->
                 reason => reason.to_owned(),
             };
             let text = format!("{phase} failed: {reason}");
-            if has_file_of(context.options.bounds.limits.file_size, job, source) {
+            let said_so = said_file_too_large(&outcome.tail, &reason);
+            if said_so || has_file_of(context.options.bounds.limits.file_size, job, source) {
                 return Err(Failure::too_large(format!("{phase} wrote a file up to its bound (--max-file-size)")));
             }
             if had_no_descriptors(&outcome.tail) {
@@ -438,6 +445,14 @@ fn has_file_of(size: u64, job: &JobDir, source: &Source) -> bool {
 fn had_no_descriptors(tail: &[u8]) -> bool {
     let text = String::from_utf8_lossy(tail);
     text.lines().any(|line| line.contains("Too many open files") && !line.contains("open files in system"))
+}
+
+/// Whether what failed said that a file may not become as large: one that was to grow at once has not grown.
+fn said_file_too_large(tail: &[u8], reason: &str) -> bool {
+    let text = String::from_utf8_lossy(tail);
+    // of the shell for a program, of a program that ignores the signal, and of the shell itself
+    let signal = format!("signal {}", libc::SIGXFSZ);
+    text.contains("File size limit exceeded") || text.contains(": File too large") || reason.ends_with(&signal)
 }
 
 /// The last line of the phase's output that is not our own.

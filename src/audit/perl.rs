@@ -22,7 +22,7 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, shelves: &Shelves) {
             .get_or_insert_with(|| find_program("perl").and_then(|p| Bench::new(&p, "C.UTF-8", scene.budget).ok()));
         let Some(bench) = made else { continue };
         let calls: Vec<(&Record, Invocation)> = place.records.iter().map(|r| (r, invocation(r))).collect();
-        for (record, call) in &calls {
+        for (record, call) in calls.iter().take_while(|_| !scene.budget.is_over()) {
             let own = own(record, scene);
             let contents: Vec<&[u8]> = own.iter().map(|o| o.content.as_slice()).collect();
             let verdicts = perl::verdicts(call, &contents, bench).unwrap_or_default();
@@ -50,7 +50,7 @@ fn invocation(record: &Record) -> Invocation {
 fn explained(calls: &[(&Record, Invocation)], scene: &Scene, shelves: &Shelves, bench: &Bench) -> Vec<Explained> {
     let Some(shelf) = shelves.get() else { return Vec::new() };
     let mut first = Vec::new();
-    for (record, call) in calls {
+    for (record, call) in calls.iter().take_while(|_| !scene.budget.is_over()) {
         let own = own(record, scene);
         if own.is_empty() {
             continue;

@@ -102,7 +102,10 @@ fn run_of_phases(
 ) -> (Vec<edits::Judged>, Option<Fixes>) {
     let names = Names::of(job);
     let trace = job.trace();
-    let (records, bad) = trace.records().unwrap_or_default();
+    let (records, bad) = trace.records().unwrap_or_else(|error| {
+        facts.remarks.push(format!("the trace could not be read: {error}"));
+        Default::default()
+    });
     if bad > 0 {
         facts.remarks.push(format!("{bad} lines of the trace could not be read"));
     }

@@ -208,7 +208,11 @@ fn unpack_failure(error: UnpackError) -> Failure {
 
 fn snapshot_failure(error: SnapshotError) -> Failure {
     match error {
-        SnapshotError::TooMany { .. } | SnapshotError::TooDeep { .. } => Failure::too_large(error.to_string()),
+        SnapshotError::TooMany { .. } | SnapshotError::TooDeep { .. } | SnapshotError::TooLarge { .. } => {
+            Failure::too_large(error.to_string())
+        }
+        SnapshotError::TooSlow => Failure::timed_out(error.to_string()),
+        SnapshotError::Stopped => Failure::interrupted("reading the tree"),
         error => Failure::prepare(error.to_string()),
     }
 }

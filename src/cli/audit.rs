@@ -133,7 +133,23 @@ pub fn cache_dir(dir: Option<&Path>, cwd: &Path) -> PathBuf {
     }
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|h| h.join(".cache")));
-    base.unwrap_or_else(std::env::temp_dir).join("ebaudit")
+    base.map_or_else(|| cache_without_a_home(&std::env::temp_dir()), |base| base.join("ebaudit"))
+}
+
+/// A cache in the folder that everybody writes to: our own one, closed to others. Where somebody else has the name there
+/// is none.
+fn cache_without_a_home(temp: &Path) -> PathBuf {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    let user = rustix::process::geteuid().as_raw();
+    let dir = temp.join(format!("ebaudit-{user}"));
+    // it may be there already
+    let _ = std::fs::DirBuilder::new().mode(0o700).create(&dir);
+    let ours = |meta: std::fs::Metadata| meta.is_dir() && meta.uid() == user && meta.mode() & 0o077 == 0;
+    match std::fs::symlink_metadata(&dir).is_ok_and(ours) {
+        true => dir,
+        // nothing can be made there
+        false => PathBuf::from("/dev/null/ebaudit"),
+    }
 }
 
 fn options(args: &AuditArgs, cwd: &Path) -> Result<Options> {
@@ -157,7 +173,12 @@ fn options(args: &AuditArgs, cwd: &Path) -> Result<Options> {
         allow_unverified: args.allow_unverified,
         sources,
         eclass_edits: args.eclass_edits,
-        most: Most { entries: args.bounds.max_tree_files as usize, depth: args.bounds.max_depth },
+        most: Most {
+            entries: args.bounds.max_tree_files as usize,
+            depth: args.bounds.max_depth,
+            bytes: args.bounds.max_tree_size,
+            until: None,
+        },
     })
 }
 
@@ -277,4 +298,24 @@ fn print(args: &AuditArgs, report: &Report, fixed: &[Fixed]) -> Result<()> {
 
 fn status(args: &AuditArgs, report: &Report) -> u8 {
     if runner::interrupted() { exit::INTERRUPTED } else { output::status(&args.output, report) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_cache_without_a_home_is_ours_alone() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = cache_without_a_home(temp.path());
+        assert!(dir.starts_with(temp.path()) && dir.is_dir());
+        assert_eq!(cache_without_a_home(temp.path()), dir);
+        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o770)).unwrap();
+        assert!(!cache_without_a_home(temp.path()).starts_with(temp.path()));
+        std::fs::remove_dir(&dir).unwrap();
+        let other = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(other.path(), &dir).unwrap();
+        assert!(!cache_without_a_home(temp.path()).starts_with(temp.path()));
+    }
 }

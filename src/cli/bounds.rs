@@ -87,7 +87,7 @@ pub struct BoundArgs {
 
     /// Bytes on the disk of one ebuild
     #[arg(long, value_name = "BYTES[K|M|G]", default_value = "40G", value_parser = bytes)]
-    max_tree_size: u64,
+    pub max_tree_size: u64,
 
     /// Folders within folders
     #[arg(long, value_name = "N", default_value_t = 256)]

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::phase::runner::interrupted;
+
 /// Until when there is time.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
@@ -27,7 +29,11 @@ impl Budget {
         Budget { until: now.checked_add(time).unwrap_or(now + Duration::from_secs(1 << 30)) }
     }
 
+    /// None once the run is to end.
     pub fn left(&self) -> Duration {
+        if interrupted() {
+            return Duration::ZERO;
+        }
         self.until.saturating_duration_since(Instant::now())
     }
 

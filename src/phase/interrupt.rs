@@ -18,6 +18,7 @@ pub fn interruptible() -> io::Result<()> {
     let first: Mutex<Option<Instant>> = Mutex::default();
     ctrlc::set_handler(move || {
         INTERRUPTED.store(true, Ordering::SeqCst);
+        crate::tree::stop_reading();
         let mut first = first.lock().unwrap_or_else(|e| e.into_inner());
         if first.get_or_insert_with(Instant::now).elapsed() < ONE_REQUEST {
             return;

@@ -17,7 +17,10 @@ use crate::tree::untrusted;
 pub const BLOB_LIMIT: u64 = 64 << 20;
 
 /// Bytes of all records together; more is no trace of ours.
-const LOG_LIMIT: u64 = 1 << 30;
+const LOG_LIMIT: u64 = 256 << 20;
+
+/// Records that are read; a source in which each of as many files is edited by a call of its own is not known.
+const MOST_RECORDS: usize = 100_000;
 
 /// Bytes that are stored as text without loss.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -229,6 +232,8 @@ impl TraceDir {
         let mut records: Vec<Record> = Vec::new();
         for line in data.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
             match serde_json::from_slice(line) {
+                // one is added when its process begins, and again at its end
+                Ok(_) if records.len() >= 2 * MOST_RECORDS => bad += 1,
                 Ok(record) => records.push(record),
                 Err(_) => bad += 1,
             }

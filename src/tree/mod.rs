@@ -3,6 +3,7 @@
 mod change;
 mod diff;
 mod entries;
+mod gauge;
 mod hash;
 pub mod layer;
 mod pack;
@@ -14,6 +15,7 @@ mod upper;
 pub use change::{Change, ChangeKind, changes};
 pub use diff::{DIFF_LIMIT, is_binary, unified};
 pub use entries::Entries;
+pub use gauge::stop_reading;
 pub use hash::{Md5, hex, md5_of_file, unhex};
 pub use pack::{PACK_FILE_LIMIT, Pack, PackMap, Slot};
 pub use remove::remove;

@@ -94,6 +94,11 @@ impl Pack {
         self.file.write_all_at(data, slot.offset - self.from() + at)
     }
 
+    #[cfg(test)]
+    pub fn room(&self) -> io::Result<std::fs::Metadata> {
+        self.file.metadata()
+    }
+
     /// Keeps `data`.
     #[cfg(test)]
     pub fn put(&self, data: &[u8]) -> io::Result<Slot> {

@@ -9,11 +9,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use rayon::prelude::*;
 use walkdir::{DirEntry, WalkDir};
 
 use super::entries::Entries;
+use super::gauge::Gauge;
 use super::hash::{Md5, hash, hex};
 use super::pack::{Pack, Slot};
 use super::untrusted;
@@ -28,6 +30,12 @@ pub enum SnapshotError {
     TooMany { limit: usize },
     #[error("the tree has more than {limit} folders within folders (--max-depth)")]
     TooDeep { limit: usize },
+    #[error("the tree's files have more than {limit} bytes, holes among them (--max-tree-size)")]
+    TooLarge { limit: u64 },
+    #[error("reading the tree took longer than --timeout allows")]
+    TooSlow,
+    #[error("reading the tree was interrupted")]
+    Stopped,
     #[error("can't keep the tree's contents: {0}")]
     Pack(io::Error),
 }
@@ -91,11 +99,15 @@ pub struct Most {
     pub entries: usize,
     /// Folders within folders.
     pub depth: usize,
+    /// In all files, as long as they say that they are.
+    pub bytes: u64,
+    /// When reading it must be over.
+    pub until: Option<Instant>,
 }
 
 impl Default for Most {
     fn default() -> Most {
-        Most { entries: 4_000_000, depth: 256 }
+        Most { entries: 4_000_000, depth: 256, bytes: 40 << 30, until: None }
     }
 }
 
@@ -111,6 +123,7 @@ impl Snapshot {
         most: Most,
     ) -> Result<Snapshot, SnapshotError> {
         let count = AtomicUsize::new(0);
+        let gauge = Gauge::new(most);
         // threads take entries from the walk as it goes on, so that hashing begins with the first file
         let found = WalkDir::new(root).min_depth(1).follow_links(false).into_iter().par_bridge().filter_map(|item| {
             let item = match item {
@@ -127,7 +140,7 @@ impl Snapshot {
             }
             let relative = below(root, item.path());
             let before = known.and_then(|k| k.get(&relative));
-            match entry(&item, before, pack) {
+            match entry(&item, before, pack, &gauge) {
                 Ok(Some(entry)) => Some(Ok((relative, entry))),
                 Ok(None) => None,
                 Err(error) => Some(Err(error)),
@@ -289,22 +302,23 @@ pub(super) fn entry(
     item: &DirEntry,
     known: Option<&Entry>,
     pack: Option<&Pack>,
+    gauge: &Gauge,
 ) -> Result<Option<Entry>, SnapshotError> {
     let path = item.path();
-    match look(item, known, pack) {
+    match gauge.look().and_then(|()| look(item, known, pack, gauge)) {
         Ok(entry) => Ok(Some(entry)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(SnapshotError::Read { path: path.into(), source }),
+        Err(source) => Err(gauge.halted(&source).unwrap_or_else(|| SnapshotError::Read { path: path.into(), source })),
     }
 }
 
-fn look(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>) -> io::Result<Entry> {
+fn look(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>, gauge: &Gauge) -> io::Result<Entry> {
     let path = item.path();
     if item.file_type().is_file() && known.is_none() {
         let mut file = untrusted::open(path)?;
         let meta = file.metadata()?;
         if meta.is_file() {
-            let (md5, pack) = hash(&mut file, meta.len(), pack)?;
+            let (md5, pack) = hash(&mut file, meta.len(), pack, gauge)?;
             return Ok(Entry::new(Kind::File { md5, pack }, &meta));
         }
     }
@@ -322,7 +336,7 @@ fn look(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>) -> io::Resu
                 Kind::File { md5: *md5, pack: *pack }
             }
             _ => {
-                let (md5, pack) = hash(&mut untrusted::open(path)?, meta.len(), pack)?;
+                let (md5, pack) = hash(&mut untrusted::open(path)?, meta.len(), pack, gauge)?;
                 Kind::File { md5, pack }
             }
         }
@@ -368,7 +382,7 @@ mod tests {
             fs::write(dir.path().join(name), name).unwrap();
         }
         assert!(matches!(
-            Snapshot::take(dir.path(), None, None, Most { entries: 2, depth: 9 }),
+            Snapshot::take(dir.path(), None, None, Most { entries: 2, ..Most::default() }),
             Err(SnapshotError::TooMany { limit: 2 })
         ));
     }

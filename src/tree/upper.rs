@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
+use super::gauge::Gauge;
 use super::pack::Pack;
 use super::snapshot::{Entry, Kind, Most, Snapshot, SnapshotError, below, entry};
 
@@ -32,6 +33,7 @@ impl Snapshot {
         most: Most,
     ) -> Result<Snapshot, SnapshotError> {
         let mut over = BTreeMap::new();
+        let gauge = Gauge::new(most);
         let read = |path: &Path, source| SnapshotError::Read { path: path.into(), source };
         for item in WalkDir::new(upper).min_depth(1) {
             let item = item?;
@@ -49,7 +51,7 @@ impl Snapshot {
                 self.hide(&path, false, &mut over);
             }
             let known = known.and_then(|k| k.laid_over(&path));
-            let Some(mut entry) = entry(&item, known, pack)? else { continue };
+            let Some(mut entry) = entry(&item, known, pack, &gauge)? else { continue };
             if let (Kind::File { md5, .. }, Some(Entry { kind: Kind::File { md5: old, pack }, .. })) =
                 (&entry.kind, self.get(&path))
                 && md5 == old

@@ -5,12 +5,16 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, wait};
 
+use super::memory;
+
 /// What the processes below this one use together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     pub processes: u64,
-    /// Bytes that they do not share with a file.
+    /// Bytes that no file on a disk stands for: their own, those that they share, and nameless files in memory.
     pub memory: u64,
+    /// Bytes on disks of open files that have no name any more.
+    pub nameless: u64,
     /// Ticks of the clock, those of ended children among them.
     pub ticks: u64,
 }
@@ -43,19 +47,26 @@ pub fn group(number: i32) -> Vec<i32> {
 /// Counts the descendants and what they use.
 pub fn usage() -> Usage {
     let mut usage = Usage::default();
-    let page = rustix::param::page_size() as u64;
+    let (mut seen, mut looks) = (HashSet::new(), MOST_LOOKS);
     // those that we took the status of
     usage.ticks = ticks(getpid().as_raw_pid(), 12..14);
     for pid in descendants() {
         usage.processes += 1;
         usage.ticks += ticks(pid, 10..14);
-        let statm = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
-        let mut pages = statm.split(' ').skip(1).map(|n| n.parse::<u64>().unwrap_or(0));
-        let (resident, shared) = (pages.next().unwrap_or(0), pages.next().unwrap_or(0));
-        usage.memory += resident.saturating_sub(shared) * page;
+        usage.memory += memory::resident(pid);
+        for file in memory::nameless(pid, &mut looks).into_iter().filter(|file| seen.insert(file.number)) {
+            *if file.in_memory { &mut usage.memory } else { &mut usage.nameless } += file.bytes;
+        }
+    }
+    // the first process of a namespace has file systems and segments of its own
+    if getpid() == Pid::INIT {
+        usage.memory += memory::of_the_namespace();
     }
     usage
 }
+
+/// Open files that are looked at; who has more, has them within other bounds.
+const MOST_LOOKS: usize = 20_000;
 
 /// utime, stime, cutime and cstime are the numbers 10 to 13.
 fn ticks(pid: i32, which: std::ops::Range<usize>) -> u64 {

@@ -155,6 +155,7 @@ impl Tree {
             return None;
         }
         let (files, bytes) = self.count();
+        let bytes = bytes.saturating_add(usage().nameless);
         if files > self.limits.tree_files {
             return Some(Overrun::TreeFiles);
         }

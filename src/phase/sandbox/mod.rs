@@ -11,6 +11,7 @@ mod choose;
 mod keeper;
 mod landlock;
 mod limits;
+mod memory;
 mod mounts;
 mod namespaces;
 mod notify;

@@ -153,6 +153,8 @@ fn forbidden(tier: Tier) -> io::Result<Rules> {
         libc::SYS_bpf,
         libc::SYS_perf_event_open,
         libc::SYS_userfaultfd,
+        // memory that nobody can count
+        libc::SYS_memfd_secret,
         libc::SYS_kexec_load,
         libc::SYS_init_module,
         libc::SYS_finit_module,

@@ -247,7 +247,7 @@ mod tests {
         };
         let error = store.obtain("k", Most::default(), &a_bit, fails).unwrap_err();
         assert!(matches!(error, LayerError::Made(_)), "{error}");
-        let error = store.obtain("k", Most { entries: 1, depth: 9 }, &a_bit, fill).unwrap_err();
+        let error = store.obtain("k", Most { entries: 1, ..Most::default() }, &a_bit, fill).unwrap_err();
         assert!(matches!(error, LayerError::Snapshot(_)), "{error}");
         assert!(!store.unfinished("k").exists() && !dir.path().join("k").exists());
         drop(store.obtain("k", Most::default(), &a_bit, fill).unwrap());
