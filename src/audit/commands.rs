@@ -321,7 +321,9 @@ fn read_files(cut: &Cut, scene: &Scene) -> HashMap<Vec<u8>, Option<Vec<u8>>> {
             }
             Err(_) => scene.names.below_work(&path).and_then(|path| scene.read(path)),
         };
-        if let Some(content) = content {
+        // a fragment may be removed once it is put in
+        let changed = || cut.record.targets.iter().any(|t| t.before != t.after);
+        if let Some(content) = content.filter(|content| content.is_some() || !changed()) {
             found.insert(name.clone(), content);
         }
     }
