@@ -332,7 +332,11 @@ fn evidence_is_the_line_that_the_command_means() {
          \tsed -i '/omega/q' a.txt || die\n\tsed -i '/deep om/r a.txt' a.txt || die\n",
     );
     for finding in ebuild["findings"].as_array().unwrap() {
-        assert_eq!((&finding["cause"], &finding["evidence"][0]["line"]), (&"wrong-file".into(), &3.into()));
+        assert_eq!(
+            (&finding["cause"], &finding["evidence"][0]["line"]),
+            (&"wrong-file".into(), &3.into()),
+            "{finding:#}"
+        );
         assert_eq!(finding["evidence"][0]["text"], "deep omega");
     }
     assert_eq!(findings(&ebuild).len(), 3);

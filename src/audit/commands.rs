@@ -330,13 +330,17 @@ fn read_files(cut: &Cut, scene: &Scene) -> HashMap<Vec<u8>, Option<Vec<u8>>> {
         let Detail::File(name) = &command.detail else { continue };
         let path = outcome::path(&cut.record.cwd).join(std::ffi::OsStr::from_bytes(name));
         let path = scene.names.normal(&path);
-        let ours = match path.strip_prefix(&scene.filesdir) {
+        let content = match path.strip_prefix(&scene.filesdir) {
             // the folder may be reached through links, what lies in it must not lead out
-            Ok(rest) => std::fs::canonicalize(&scene.filesdir).ok().map(|dir| dir.join(rest)),
-            Err(_) => scene.names.below_work(&path).map(|_| path.clone()),
+            Ok(rest) => {
+                std::fs::canonicalize(&scene.filesdir).ok().map(|dir| untrusted::read(&dir.join(rest), BLOB_LIMIT).ok())
+            }
+            Err(_) => scene.names.below_work(&path).and_then(|path| scene.read(path)),
         };
-        if let Some(path) = ours {
-            found.insert(name.clone(), untrusted::read(&path, BLOB_LIMIT).ok());
+        // a fragment may be removed once it is put in
+        let changed = || cut.record.targets.iter().any(|t| t.before != t.after);
+        if let Some(content) = content.filter(|content| content.is_some() || !changed()) {
+            found.insert(name.clone(), content);
         }
     }
     found

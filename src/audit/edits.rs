@@ -101,6 +101,19 @@ impl<'a> Scene<'a> {
         self.trace.blob(md5).or_else(kept)
     }
 
+    /// What a file below WORKDIR held at the end of the phase, or before it, as the snapshots tell; the folder may be
+    /// that of a layer, without the rest. `Some(None)`: there was no such file. None: it can't be told.
+    pub fn read(&self, path: &Path) -> Option<Option<Vec<u8>>> {
+        let (before, after) = (self.before?, self.after?);
+        let kind = |path: &Path| after.get(path).or(before.get(path)).map(|entry| &entry.kind);
+        match kind(path) {
+            // what lies behind a link has another name
+            None => path.ancestors().skip(1).all(|dir| !matches!(kind(dir), Some(Kind::Link(_)))).then_some(None),
+            Some(Kind::File { md5, .. }) => self.contents(&hex(md5)).map(Some),
+            Some(_) => None,
+        }
+    }
+
     /// The md5 of a file at the end of the phase.
     pub fn end(&self, path: &Path) -> Option<String> {
         Some(hex(&self.after?.md5(self.names.below_work(path)?)?))

@@ -87,7 +87,7 @@ fn tried(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
     let early = None
         .or_else(|| case.option_order())
         .or_else(|| never(dead.script, dead.command).then(|| of(Cause::Never)))
-        .or_else(|| dead.unread.then(|| unread()))
+        .or_else(|| dead.unread.then(unread))
         .or_else(|| case.superseded())
         .or_else(|| case.upstreamed());
     if let Some(explained) = early {
