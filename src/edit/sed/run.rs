@@ -24,6 +24,9 @@ impl Sed {
         for name in ["sed", "gsed"] {
             for dir in std::env::split_paths(path).filter(|dir| dir.is_absolute()) {
                 let file = dir.join(name);
+                if !file.is_file() {
+                    continue;
+                }
                 let version = Command::new(&file).arg("--version").stdin(Stdio::null()).output();
                 if version.is_ok_and(|out| out.stdout.windows(7).take(64).any(|word| word == b"GNU sed")) {
                     return Ok(Sed { path: file });
