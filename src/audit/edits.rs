@@ -17,7 +17,7 @@ use crate::phase::names::Names;
 use crate::phase::notes::Note;
 use crate::phase::trace::{BLOB_LIMIT, Bytes, Ended, Record, State, TargetRecord, Tool, TraceDir};
 use crate::report::model::{By, Cause, Edit, EditKind, Origin, Target, Verdict};
-use crate::tree::{Pack, Snapshot, hex, unhex, untrusted};
+use crate::tree::{Kind, Pack, Snapshot, hex, unhex, untrusted};
 
 /// An edit with what it was made from.
 #[derive(Debug)]
