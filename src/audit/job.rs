@@ -171,7 +171,12 @@ fn go(
         let failure = judge(&outcome, context, job, &facts.source);
         facts.outcome = Some(outcome);
         if let Some(before) = &facts.before {
-            facts.after = Some(facts.source.after(job, before, facts.pack.as_ref(), most(context))?);
+            let after = facts.source.after(job, before, facts.pack.as_ref(), most(context));
+            // what ended the phases comes before what that left unread
+            facts.after = match after {
+                Err(unread) if failure.is_ok() => return Err(unread),
+                after => after.ok(),
+            };
         }
         return failure;
     }
