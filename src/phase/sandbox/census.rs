@@ -44,14 +44,17 @@ pub fn group(number: i32) -> Vec<i32> {
     all().into_iter().filter(|pid| stat(*pid).is_some_and(|s| s.get(1) == Some(&i64::from(number)))).collect()
 }
 
-/// Counts the descendants and what they use.
-pub fn usage() -> Usage {
-    let mut usage = Usage::default();
+/// What all descendants use; where there are more than `most` of them, their number alone, since who makes so many makes more meanwhile.
+pub fn usage(most: u64) -> Usage {
+    let all = descendants();
+    let mut usage = Usage { processes: all.len() as u64, ..Usage::default() };
+    if usage.processes > most {
+        return usage;
+    }
     let (mut seen, mut looks) = (HashSet::new(), MOST_LOOKS);
     // those that we took the status of
     usage.ticks = ticks(getpid().as_raw_pid(), 12..14);
-    for pid in descendants() {
-        usage.processes += 1;
+    for pid in all {
         usage.ticks += ticks(pid, 10..14);
         usage.memory += memory::resident(pid);
         for file in memory::nameless(pid, &mut looks).into_iter().filter(|file| seen.insert(file.number)) {
@@ -148,7 +151,8 @@ mod tests {
     fn counts_a_child() {
         let mut child = std::process::Command::new("sleep").arg("10").spawn().unwrap();
         assert!(descendants().contains(&(child.id() as i32)));
-        assert!(usage().processes >= 1);
+        assert!(usage(u64::MAX).processes >= 1);
+        assert_eq!(usage(0).memory, 0);
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!descendants().contains(&(child.id() as i32)));

@@ -105,7 +105,7 @@ fn told(status: WaitStatus) -> Message {
 }
 
 fn passed(limits: &Limits) -> Option<Overrun> {
-    let usage = usage();
+    let usage = usage(limits.processes);
     if usage.processes > limits.processes {
         return Some(Overrun::Processes);
     }
@@ -155,7 +155,7 @@ impl Tree {
             return None;
         }
         let (files, bytes) = self.count();
-        let bytes = bytes.saturating_add(usage().nameless);
+        let bytes = bytes.saturating_add(usage(self.limits.processes).nameless);
         if files > self.limits.tree_files {
             return Some(Overrun::TreeFiles);
         }
