@@ -31,7 +31,7 @@ pub struct Query<'a> {
     pub moment: u64,
     /// Only files with one of these base names.
     pub named: Option<&'a [PathBuf]>,
-    /// Any file counts, also the call's own, and one is enough.
+    /// The files of the call itself count, too, and one is enough.
     pub anywhere: bool,
 }
 
@@ -111,7 +111,7 @@ pub fn search(shelf: &Shelf, query: &Query) -> Found {
         }
         if data.len() > LARGE {
             found.unseen.large += 1;
-        } else if holds(data) && (query.anywhere || counts(path) || query.own.iter().any(|o| !counts(o))) {
+        } else if holds(data) && (counts(path) || query.own.iter().any(|o| !counts(o))) {
             if is_binary(data) {
                 found.unseen.binary += usize::from(!query.literals.is_empty());
             } else {
