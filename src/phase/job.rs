@@ -233,7 +233,8 @@ impl Drop for JobDir {
 
 impl Drop for RunDir {
     fn drop(&mut self) {
-        // its own removal goes no deeper than a job that is gone
-        let _ = tree::remove(&self.path().join("jobs"));
+        for dir in [Some(&self.dir), self.memory.as_ref()].into_iter().flatten() {
+            stale::remove(dir.path());
+        }
     }
 }

@@ -45,15 +45,18 @@ pub fn make(parent: &Path) -> io::Result<(TempDir, File)> {
 /// The folders that this process made.
 static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes them all, for a process that ends at once. The lock goes last: until then no other run takes the folder for
-/// one that was left.
+/// Removes them all, for a process that ends at once.
 pub fn remove_own() {
-    for dir in OWN.lock().unwrap_or_else(|e| e.into_inner()).drain(..) {
-        for item in fs::read_dir(&dir).into_iter().flatten().flatten().filter(|item| item.file_name() != LOCK) {
-            let _ = fs::remove_file(item.path()).or_else(|_| tree::remove(&item.path()));
-        }
-        let _ = tree::remove(&dir);
+    OWN.lock().unwrap_or_else(|e| e.into_inner()).drain(..).for_each(|dir| remove(&dir));
+}
+
+/// Removes a folder that [`make`] made, or one like it. The lock goes last: who is killed on the way leaves a folder that the next run
+/// knows for one that was left, and until the end no other run takes it for one.
+pub fn remove(dir: &Path) {
+    for item in fs::read_dir(dir).into_iter().flatten().flatten().filter(|item| item.file_name() != LOCK) {
+        let _ = fs::remove_file(item.path()).or_else(|_| tree::remove(&item.path()));
     }
+    let _ = tree::remove(dir);
 }
 
 /// Marks `dir` as used as long as the value lives.
@@ -81,7 +84,7 @@ pub fn sweep(parent: &Path) {
         }
         // an empty one may be another run's that is beginning: that one takes another folder then
         if fs::remove_dir(item.path()).is_err() && is_left(&item.path()) {
-            let _ = tree::remove(&item.path());
+            remove(&item.path());
         }
     }
 }
