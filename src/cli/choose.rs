@@ -50,16 +50,17 @@ pub fn changes(args: &AuditArgs, repository: &Path) -> Result<Option<Changes>> {
 
 /// The ebuilds that the changes touch, or all.
 fn touched(context: &Context, changes: Option<&Changes>, ebuilds: Vec<EbuildFile>) -> Vec<EbuildFile> {
-    let Some(changes) = changes else { return ebuilds };
+    let Some(look) = changes.and_then(|changes| changes.touched.of(&context.set.repository.location)) else {
+        return ebuilds;
+    };
     let inherited = |ebuild: &EbuildFile| {
         // the repository's own cache may have come with the change
         let mut names = audit::metadata(context, ebuild)?.inherited;
         let text = context.set.repository.within.read(&ebuild.path).ok()??;
-        names.extend(inherits::named(&context.set, &text));
+        names.extend(inherits::named(&text, |name| inherits::of_eclass(&context.set, name)));
         Some(names)
     };
-    let touched = |ebuild: &EbuildFile| changes.touched.touch(&context.set, ebuild, || inherited(ebuild));
-    ebuilds.into_par_iter().filter(touched).collect()
+    ebuilds.into_par_iter().filter(|ebuild| look.touch(ebuild, || inherited(ebuild))).collect()
 }
 
 /// The ebuilds that the filters leave; without a metadata cache they are sourced for it.

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use crate::gentoo::masters::RepositorySet;
 use crate::gentoo::repository::EbuildFile;
 
 /// Changed files, relative to the repository.
@@ -32,33 +31,12 @@ impl Touched {
             || ["layout.conf", "ebaudit.toml"].iter().any(|name| self.has(&Path::new("metadata").join(name)))
     }
 
-    /// Whether an ebuild is touched: by itself, its `files/`, its Manifest or its folder, wherever links lead, or by an
-    /// eclass. `inherited` gives the names of its eclasses, none where they can't be told; it is asked only where that matters.
-    pub fn touch(
-        &self,
-        set: &RepositorySet,
-        ebuild: &EbuildFile,
-        inherited: impl FnOnce() -> Option<Vec<String>>,
-    ) -> bool {
-        let path = ebuild.relative();
-        let package = path.parent().unwrap_or(Path::new(""));
-        // a folder in the list of changed files is a link that was changed
-        let links = package.parent().is_some_and(|category| self.has(category)) || self.has(package);
-        let own = [path.as_path(), &package.join("Manifest")].into_iter().any(|file| self.shows(set, file));
-        links || own || self.shows_in(set, &package.join("files")) || self.shows_eclass(set, inherited)
-    }
-
-    fn shows_eclass(&self, set: &RepositorySet, inherited: impl FnOnce() -> Option<Vec<String>>) -> bool {
-        let eclass = Path::new("eclass");
-        let path = |name: &str| eclass.join(format!("{name}.eclass"));
-        if self.has(eclass) {
-            return true;
-        }
-        // one of all eclasses that are there, or one that is not there any more
-        let there = std::fs::read_dir(set.repository.location.join(eclass)).into_iter().flatten().flatten();
-        let changed =
-            self.below(eclass) || there.into_iter().any(|item| self.shows(set, &eclass.join(item.file_name())));
-        changed && inherited().is_none_or(|names| names.iter().any(|name| self.shows(set, &path(name))))
+    /// The change as the repository at `location` sees it; none where that is not there.
+    pub fn of(&self, location: &Path) -> Option<Look<'_>> {
+        let root = location.canonicalize().ok()?;
+        let mut look = Look { paths: self, root, eclasses: Some(BTreeSet::new()) };
+        look.eclasses = look.changed_eclasses();
+        Some(look)
     }
 
     fn has(&self, path: &Path) -> bool {
@@ -69,39 +47,70 @@ impl Touched {
     fn below(&self, dir: &Path) -> bool {
         self.paths.range(dir.to_owned()..).next().is_some_and(|path| path.starts_with(dir))
     }
+}
+
+/// Changed files, and where links of the repository lead.
+#[derive(Debug)]
+pub struct Look<'a> {
+    paths: &'a Touched,
+    root: PathBuf,
+    /// The names of the changed eclasses; none where all of them may be others.
+    eclasses: Option<BTreeSet<String>>,
+}
+
+impl Look<'_> {
+    /// Whether an ebuild is touched: by itself, its `files/`, its Manifest or its folder, wherever links lead, or by an
+    /// eclass. `inherited` gives the names of its eclasses, none where they can't be told; it is asked only where that matters.
+    pub fn touch(&self, ebuild: &EbuildFile, inherited: impl FnOnce() -> Option<Vec<String>>) -> bool {
+        let path = ebuild.relative();
+        let package = path.parent().unwrap_or(Path::new(""));
+        // a folder in the list of changed files is a link that was changed
+        let links = package.parent().is_some_and(|category| self.paths.has(category)) || self.paths.has(package);
+        let own = [path.as_path(), &package.join("Manifest")].into_iter().any(|file| self.shows(file));
+        let by_eclass = || match &self.eclasses {
+            None => true,
+            Some(changed) if changed.is_empty() => false,
+            Some(changed) => inherited().is_none_or(|names| names.iter().any(|name| changed.contains(name))),
+        };
+        links || own || self.shows_in(&package.join("files")) || by_eclass()
+    }
+
+    /// Those that are in the list, there or not any more, and those that lead to a file of the list.
+    fn changed_eclasses(&self) -> Option<BTreeSet<String>> {
+        let eclass = Path::new("eclass");
+        if self.paths.has(eclass) {
+            return None;
+        }
+        let there = std::fs::read_dir(self.root.join(eclass)).into_iter().flatten().flatten();
+        let there = there.map(|item| eclass.join(item.file_name())).filter(|path| self.shows(path));
+        let listed = self.paths.paths.iter().filter(|path| path.parent() == Some(eclass)).cloned();
+        let eclasses = there.chain(listed).filter(|path| path.extension() == Some(OsStr::new("eclass")));
+        Some(eclasses.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect())
+    }
 
     /// Whether a file, or what it leads to, was changed.
-    fn shows(&self, set: &RepositorySet, path: &Path) -> bool {
-        self.has(path) || real(set, path).is_some_and(|real| self.has(&real))
+    fn shows(&self, path: &Path) -> bool {
+        self.paths.has(path) || self.real(path).is_some_and(|real| self.paths.has(&real))
     }
 
     /// Whether anything in a folder was changed, wherever the folder and links in it lead.
-    fn shows_in(&self, set: &RepositorySet, dir: &Path) -> bool {
-        if self.below(dir) || real(set, dir).is_some_and(|real| self.below(&real)) {
-            return true;
-        }
-        let items = walkdir::WalkDir::new(set.repository.location.join(dir)).into_iter().flatten();
-        let links = items.filter(|item| item.path_is_symlink());
-        links.into_iter().any(|link| {
-            let real = set.repository.location.canonicalize().ok().zip(link.path().canonicalize().ok());
-            let real = real.and_then(|(root, real)| real.strip_prefix(root).ok().map(Path::to_owned));
-            real.is_some_and(|real| self.below(&real))
-        })
+    fn shows_in(&self, dir: &Path) -> bool {
+        let links =
+            || walkdir::WalkDir::new(self.root.join(dir)).into_iter().flatten().filter(|item| item.path_is_symlink());
+        let below = |path: &Path| self.real(path).is_some_and(|real| self.paths.below(&real));
+        self.paths.below(dir) || below(dir) || links().any(|link| below(link.path()))
     }
-}
 
-/// Where a path of the repository really lies in it.
-fn real(set: &RepositorySet, path: &Path) -> Option<PathBuf> {
-    let root = set.repository.location.canonicalize().ok()?;
-    let real = set.repository.location.join(path).canonicalize().ok()?;
-    let real = real.strip_prefix(root).ok()?.to_owned();
-    real.components().all(|part| matches!(part, Component::Normal(_))).then_some(real)
+    /// Where a path of the repository really lies in it.
+    fn real(&self, path: &Path) -> Option<PathBuf> {
+        let real = self.root.join(path).canonicalize().ok()?;
+        real.strip_prefix(&self.root).ok().map(Path::to_owned)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gentoo::config::PortageConfig;
     use crate::gentoo::repository::Repository;
 
     #[test]
@@ -128,11 +137,10 @@ mod tests {
         link("../../../lib/h.txt", "app-misc/h/files/h.txt");
         link("../lib/two.eclass", "eclass/two.eclass");
         let repository = Repository::open_untrusted(dir.path()).unwrap();
-        let set = RepositorySet::resolve(repository.clone(), &[], &PortageConfig::default()).unwrap();
         let touched = |changed: &[&str], name: &str, inherited: Option<&[&str]>| {
             let ebuild = repository.ebuilds("app-misc", name).items.remove(0);
             let names = inherited.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
-            changed.iter().collect::<Touched>().touch(&set, &ebuild, || names)
+            changed.iter().collect::<Touched>().of(dir.path()).unwrap().touch(&ebuild, || names)
         };
         let none = Some(&[][..]);
         assert!(touched(&["app-misc/a/a-1.ebuild"], "a", none) && !touched(&["app-misc/a/a-1.ebuild"], "b", none));

@@ -1,6 +1,6 @@
 //! What the report of one ebuild depends on.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
@@ -71,6 +71,8 @@ pub fn settled(context: &Context, ebuild: &EbuildFile, metadata: &Metadata) -> O
 #[derive(Debug, Default)]
 pub struct Digests {
     known: Mutex<HashMap<PathBuf, Option<[u8; 16]>>>,
+    /// What the repository's own eclasses name.
+    named: Mutex<HashMap<String, Option<BTreeSet<String>>>>,
 }
 
 impl Digests {
@@ -85,7 +87,12 @@ impl Digests {
 
     /// The eclasses that an ebuild says it inherited, and those of its own repository that its text names; as `inherit` finds them now, with their md5s; none where one is not there.
     pub fn eclasses(&self, context: &Context, said: &[String], text: &str) -> Option<Vec<(String, String)>> {
-        let mut names = inherits::named(&context.set, text);
+        let mut known = self.named.lock().unwrap_or_else(|e| e.into_inner());
+        let mut names = inherits::named(text, |name| {
+            let look = || inherits::of_eclass(&context.set, name);
+            known.entry(name.to_owned()).or_insert_with(look).clone()
+        });
+        drop(known);
         names.extend(said.iter().cloned());
         let digest = |name: &String| {
             let (_, path) = context.set.find_eclass(name)?;
