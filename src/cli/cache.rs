@@ -10,7 +10,7 @@ use clap::Subcommand;
 
 use super::args::bytes;
 use super::{audit, exit};
-use crate::report::printable;
+use crate::report::{plural, printable};
 use crate::tree::layer::LayerStore;
 
 #[derive(Debug, clap::Args)]
@@ -69,11 +69,11 @@ fn size(dir: &Path, out: &mut impl Write) -> Result<u8> {
         let (bytes, what) = match (name.as_str(), layers(dir)?) {
             ("layers", Some(store)) => {
                 let room = store.room()?;
-                (room.iter().map(|r| r.bytes).sum(), count(room.len(), "unpacked source"))
+                (room.iter().map(|r| r.bytes).sum(), plural(room.len(), "unpacked source"))
             }
             _ => {
                 let (files, bytes) = walk(&item);
-                (bytes, count(files, "file"))
+                (bytes, plural(files, "file"))
             }
         };
         sum += bytes;
@@ -88,7 +88,7 @@ fn prune(dir: &Path, to: Option<u64>, out: &mut impl Write) -> Result<u8> {
     if let Some(store) = layers(dir)? {
         (gone, bytes) = store.shrink(to.unwrap_or(0))?;
     }
-    say(out, format_args!("removed {}, {}", count(gone, "unpacked source"), human(bytes)))?;
+    say(out, format_args!("removed {}, {}", plural(gone, "unpacked source"), human(bytes)))?;
     if to.is_some() {
         return Ok(exit::DONE);
     }
@@ -101,7 +101,7 @@ fn prune(dir: &Path, to: Option<u64>, out: &mut impl Write) -> Result<u8> {
         };
         removed.with_context(|| format!("can't remove {}", item.display()))?;
         let name = item.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        say(out, format_args!("removed {} of {}, {}", count(files, "file"), printable(&name), human(bytes)))?;
+        say(out, format_args!("removed {} of {}, {}", plural(files, "file"), printable(&name), human(bytes)))?;
     }
     Ok(exit::DONE)
 }
@@ -113,7 +113,7 @@ fn verify(dir: &Path, out: &mut impl Write) -> Result<u8> {
         let end = if *removed { "removed" } else { "in use, not removed" };
         say(out, format_args!("{key}: {}: {end}", printable(why)))?;
     }
-    say(out, format_args!("{}, {} broken", count(all.len(), "unpacked source"), broken.len()))?;
+    say(out, format_args!("{}, {} broken", plural(all.len(), "unpacked source"), broken.len()))?;
     Ok(if broken.is_empty() { exit::DONE } else { exit::FINDINGS })
 }
 
@@ -142,10 +142,6 @@ fn say(out: &mut impl Write, text: std::fmt::Arguments) -> Result<()> {
     }
 }
 
-fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
 fn human(bytes: u64) -> String {
     let units = [(30, "G"), (20, "M"), (10, "K")];
     match units.iter().find(|(shift, _)| bytes >> shift > 0) {
@@ -161,6 +157,5 @@ mod tests {
     #[test]
     fn sizes_for_people() {
         assert_eq!([0, 1023, 1536, 5 << 30].map(human), ["0", "1023", "1.5K", "5.0G"]);
-        assert_eq!(count(1, "file") + &count(2, "file"), "1 file2 files");
     }
 }

@@ -5,8 +5,10 @@ mod group;
 pub mod json;
 pub mod model;
 mod near;
+mod numbers;
 pub mod plan;
 mod printable;
 pub mod text;
 
+pub use numbers::{counted, plural};
 pub use printable::printable;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::printable;
+use super::{counted, plural, printable};
 use crate::plan::{Action, Answer, Blocker, Status, Step};
 
 /// How to print.
@@ -146,10 +146,6 @@ pub fn command(words: &[String]) -> String {
     out
 }
 
-fn plural(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
-}
-
 fn size(answer: &Answer) -> String {
     let size = &answer.size;
     let parts = [
@@ -159,16 +155,16 @@ fn size(answer: &Answer) -> String {
         (size.installs, "new package", "new packages"),
     ];
     let parts: Vec<String> =
-        parts.into_iter().filter(|part| part.0 > 0).map(|(n, one, many)| plural(n, one, many)).collect();
-    let mut out = format!("{}: {}", plural(size.merges, "merge", "merges"), parts.join(", "));
+        parts.into_iter().filter(|part| part.0 > 0).map(|(n, one, many)| counted(n, one, many)).collect();
+    let mut out = format!("{}: {}", plural(size.merges, "merge"), parts.join(", "));
     if size.merges == 0 {
         out = "no merge".to_owned();
     }
     if size.uninstalls > 0 {
-        let _ = write!(out, "; {}", plural(size.uninstalls, "package unmerged", "packages unmerged"));
+        let _ = write!(out, "; {}", counted(size.uninstalls, "package unmerged", "packages unmerged"));
     }
-    let _ = write!(out, "; {}", plural(size.config_lines, "line of configuration", "lines of configuration"));
-    let _ = write!(out, "; {}", plural(answer.stages.len(), "stage", "stages"));
+    let _ = write!(out, "; {}", counted(size.config_lines, "line of configuration", "lines of configuration"));
+    let _ = write!(out, "; {}", plural(answer.stages.len(), "stage"));
     if !size.heavy.is_empty() {
         let _ = write!(out, "\nlong builds: {}", size.heavy.join(", "));
     }
@@ -207,10 +203,7 @@ fn step(page: &mut Page, step: &Step) {
         page.dim(&format!("            {reason}"));
     }
     if step.because.len() > page.look.reasons {
-        page.dim(&format!(
-            "            and {} more",
-            plural(step.because.len() - page.look.reasons, "reason", "reasons")
-        ));
+        page.dim(&format!("            and {} more", plural(step.because.len() - page.look.reasons, "reason")));
     }
 }
 

@@ -6,7 +6,7 @@ use annotate_snippets::{AnnotationKind, Group as Report1, Level as Title, Render
 
 use super::group::{Group, groups};
 use super::model::{EbuildReport, Finding, Level, Report, Status, Verdict};
-use super::{near, printable};
+use super::{near, plural, printable};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
@@ -217,8 +217,4 @@ fn summary(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     ));
     writeln!(out, "{line}")?;
     writeln!(out, "sandbox: {}", report.sandbox)
-}
-
-fn plural(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
