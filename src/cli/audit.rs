@@ -45,7 +45,8 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let changes = choose::changes(&args, &set.repository.location)?;
     let profile = Profile::choose(args.profile.as_deref().map(|p| cwd.join(p)).as_deref(), &root, &set, &config)?;
     let mirrors = Mirrors::load(&set, &config)?;
-    let store = store(&args, &cwd, &config, &set)?;
+    let cache = cache_dir(args.cache_dir.as_deref(), &cwd);
+    let store = store(&args, &cwd, &cache, &config, &set)?;
     let options = options(&args, &cwd)?;
     let program = std::env::current_exe().context("can't find this program's own file")?;
     let parent = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
@@ -53,7 +54,7 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     runner::interruptible()?;
     let mut run = RunDir::create(&parent, &program)
         .with_context(|| format!("can't make a work directory in {}", parent.display()))?;
-    let private = [store.folders(), vec![cache_dir(args.cache_dir.as_deref(), &cwd)]].concat();
+    let private = [store.folders(), vec![cache.clone()]].concat();
     run.sandbox = Sandbox::choose(args.bounds.sandbox(), &run, args.layers.try_overlay(), &private)?;
     let resolved = targets.resolve(&set, &|ebuild| choose::slot(&set, ebuild))?;
     for problem in &resolved.problems {
@@ -74,7 +75,7 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     // what reads many files takes as many threads as there are jobs, all together
     rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global().context("can't start threads")?;
     let slots = Slots::new(jobs);
-    let layers = args.layers.open(&cache_dir(args.cache_dir.as_deref(), &cwd), &run.sandbox)?;
+    let layers = args.layers.open(&cache, &run.sandbox)?;
     let context = Context { set, config, profile, mirrors, store, layers, progress, run, options, slots };
     let root = context.set.repository.location.clone();
     let below = |p: &Problem| crate::escape::escape_path(p.path.strip_prefix(&root).unwrap_or(&p.path));
@@ -87,7 +88,6 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     }
     work.remarks.splice(0..0, resolved.problems.iter().map(problem));
     bars.expect(work.ebuilds.len());
-    let cache = cache_dir(args.cache_dir.as_deref(), &cwd);
     let open = || Results::open(&cache, &RunKey::of(&context, &args.suggest), !args.refresh);
     let results = (!args.no_cache).then(open).flatten();
     if args.resume && results.is_none() {
@@ -106,7 +106,13 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     }
 }
 
-fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositorySet) -> Result<DistfileStore> {
+fn store(
+    args: &AuditArgs,
+    cwd: &Path,
+    cache: &Path,
+    config: &PortageConfig,
+    set: &RepositorySet,
+) -> Result<DistfileStore> {
     let distdir = args.distdir.as_ref().map_or_else(|| config.distdir(), |d| cwd.join(d));
     if args.distdir.is_some() {
         let kind = std::fs::metadata(&distdir).with_context(|| format!("--distdir {}", distdir.display()))?;
@@ -115,10 +121,10 @@ fn store(args: &AuditArgs, cwd: &Path, config: &PortageConfig, set: &RepositoryS
         }
     }
     let fetcher = (!args.offline).then(|| Fetcher::new(FetchOptions::default()));
-    let mut store = DistfileStore::new(distdir, cache_dir(args.cache_dir.as_deref(), cwd).join("distfiles"), fetcher);
+    let mut store = DistfileStore::new(distdir, cache.join("distfiles"), fetcher);
     store.allow_unverified = args.allow_unverified;
     if !args.no_cache {
-        store.verified = Verified::kept_in(cache_dir(args.cache_dir.as_deref(), cwd).join("verified"));
+        store.verified = Verified::kept_in(cache.join("verified"));
     }
     store.ro_distdirs = config.ro_distdirs();
     store.of_repository = RepoConfig::read(&set.repository.location)?.ro_distdirs;
