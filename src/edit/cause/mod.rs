@@ -245,8 +245,10 @@ impl Case<'_> {
     /// An earlier step (a patch, another edit, an earlier command of this call) took away what it would have matched.
     fn superseded(&self) -> Option<Explained> {
         let hit = |contents: &[Vec<u8>], note| self.first_hit(&self.effect, &self.switches, contents, contents, note);
+        let edited = || self.dead.own.iter().any(|own| own.pristine.is_some());
+        let before = || edited().then(|| self.pristine());
         let found = hit(&self.contents(), "an earlier command of this call takes it away")
-            .or_else(|| hit(&self.pristine(), "stood here before an earlier step of the phase"))?;
+            .or_else(|| hit(&before()?, "stood here before an earlier step of the phase"))?;
         Some(with(Cause::Superseded, found))
     }
 

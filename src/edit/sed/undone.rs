@@ -20,11 +20,15 @@ pub(super) fn undone(bench: &Bench, script: &Script, live: &[usize], targets: &[
         output(bench, script, &gone, targets)?.ok()
     };
     let prints = |index: &&usize| b"pPdqQ".contains(&script.commands[**index].name);
-    let (_, edits): (Vec<usize>, Vec<usize>) = live.iter().partition(prints);
+    let edits: Vec<usize> = live.iter().copied().filter(|index| !prints(&index)).collect();
+    // the same ones would give the same answer
+    let others: &[usize] = if edits.len() < live.len() { &edits } else { &[] };
     let Some(whole) = without(&[]) else { return Undone::Untold };
-    for candidates in [live, &edits] {
+    for candidates in [live, others] {
+        if candidates.is_empty() {
+            continue;
+        }
         match without(candidates) {
-            _ if candidates.is_empty() => {}
             Some(rest) if rest == whole => return Undone::By(candidates.to_vec()),
             Some(_) => {}
             None => return Undone::Untold,

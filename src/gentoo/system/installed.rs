@@ -64,8 +64,7 @@ fn record(category: &str, dir: &Path, problems: &Problems) -> Option<Installed> 
         return None;
     };
     let record = Record::open(dir);
-    let essential: Vec<_> = ESSENTIAL.iter().filter_map(|field| record.find(field)).collect();
-    if essential.is_empty() && record.unreadable().is_empty() {
+    if ESSENTIAL.iter().all(|field| record.find(field).is_none()) && record.unreadable().is_empty() {
         let message = "the record is empty: neither its single files nor a `metadata` of this state are there; \
                        the package is left out, merge it again";
         problems.add(dir, None, message);

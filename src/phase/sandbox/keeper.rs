@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open, wait};
 
-use super::census::{self, usage};
+use super::census::{self, Usage, usage};
 use super::limits::Limits;
 use super::notify::Guard;
 use super::spec::{Control, Message, Overrun, Spec};
@@ -77,7 +77,8 @@ fn watch(
             control.say(&Message::Laid(done));
         }
         if Instant::now() >= next {
-            if let Some(overrun) = passed(&spec.limits).or_else(|| tree.passed()) {
+            let usage = usage(spec.limits.processes);
+            if let Some(overrun) = passed(&spec.limits, &usage).or_else(|| tree.passed(usage.nameless)) {
                 return Ok(Some(Message::Over(overrun)));
             }
             next = Instant::now() + TICK;
@@ -104,8 +105,7 @@ fn told(status: WaitStatus) -> Message {
     }
 }
 
-fn passed(limits: &Limits) -> Option<Overrun> {
-    let usage = usage(limits.processes);
+fn passed(limits: &Limits, usage: &Usage) -> Option<Overrun> {
     if usage.processes > limits.processes {
         return Some(Overrun::Processes);
     }
@@ -148,14 +148,15 @@ impl Tree {
         });
     }
 
-    fn passed(&mut self) -> Option<Overrun> {
+    /// `nameless`: bytes of open files that no folder shows.
+    fn passed(&mut self, nameless: u64) -> Option<Overrun> {
         let ((room, inodes, counted), (low, few)) = (self.free()?, self.alarm?);
         let blind = !counted && Instant::now() >= self.next;
         if room > low && (inodes > few || !counted) && !blind {
             return None;
         }
         let (files, bytes) = self.count();
-        let bytes = bytes.saturating_add(usage(self.limits.processes).nameless);
+        let bytes = bytes.saturating_add(nameless);
         if files > self.limits.tree_files {
             return Some(Overrun::TreeFiles);
         }
