@@ -248,7 +248,7 @@ fn drifted_perl(judged: &Judged, plan: &CallPlan) -> Option<(Change, &'static st
     let evidence = explained.evidence.first()?;
     let drift = Drift::of(evidence.note.as_deref()?)?;
     let [record] = &judged.place.as_ref()?.records[..] else { return None };
-    let call = perl::argv::Invocation::parse(&record.argv.iter().map(|a| a.0.clone()).collect::<Vec<_>>());
+    let call = super::perl::invocation(record);
     let script = perl::script::Script::cut(&call.pieces).ok()?;
     Some((plan.perl_pattern(&script, evidence.text.as_deref()?, drift)?, drift.advice()))
 }

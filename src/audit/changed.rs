@@ -44,7 +44,7 @@ fn md5(entry: &Entry) -> Option<String> {
 }
 
 fn diff(path: &Path, old: &Entry, new: &Path, pack: Option<&Pack>) -> Option<String> {
-    let Kind::File { pack: Some(slot), .. } = old.kind else { return None };
+    let slot = old.slot()?;
     let meta = fs::symlink_metadata(new).ok()?;
     if !meta.is_file() || meta.len() as usize > tree::DIFF_LIMIT {
         return None;

@@ -7,7 +7,7 @@ use super::failure::Failure;
 use super::rules::Rule;
 use crate::edit::inventory::{asks_in_place, unquoted};
 use crate::edit::sed::argv::Invocation;
-use crate::edit::{lines, outcome, perl};
+use crate::edit::{lines, outcome};
 use crate::phase::trace::{Record, State, Tool};
 use crate::report::model::{By, Cause, Edit, EditKind, Evidence, Finding, Verdict};
 use crate::tree::Kind;
@@ -241,8 +241,7 @@ fn copier(record: &Record) -> Option<Invocation> {
     match record.tool {
         Tool::Sed => outcome::invocation(record),
         Tool::Perl => {
-            let words: Vec<Vec<u8>> = record.argv.iter().map(|a| a.0.clone()).collect();
-            let call = perl::argv::Invocation::parse(&words);
+            let call = super::perl::invocation(record);
             let in_place = Some(call.suffix).filter(|_| call.in_place);
             Some(Invocation { in_place, ..Invocation::default() })
         }

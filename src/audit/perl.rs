@@ -42,7 +42,7 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, shelves: &Shelves) {
     }
 }
 
-fn invocation(record: &Record) -> Invocation {
+pub(super) fn invocation(record: &Record) -> Invocation {
     Invocation::parse(&record.argv.iter().map(|w| w.0.clone()).collect::<Vec<_>>())
 }
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::context::Context;
+use super::variables::quoted;
 use crate::gentoo::profile::{BUILT_IN, UseState};
 use crate::gentoo::repository::EbuildFile;
 use crate::phase::job::{JobDir, find_program};
@@ -109,7 +110,6 @@ fn bashrc(context: &Context, job: &JobDir, skip_setup: bool) -> String {
         (env::REAL, run.sandbox.real(run)),
         (env::TRACE, job.trace().path().to_owned()),
     ];
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
     let mut text: String =
         paths.iter().map(|(n, p)| format!("export {n}={}\n", quoted(&p.to_string_lossy()))).collect();
     text += &format!("export EB_SKIP_SETUP={}\n", if skip_setup { "1" } else { "" });

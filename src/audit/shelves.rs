@@ -8,7 +8,6 @@ use super::edits::Scene;
 use crate::edit::cause::{Event, Own, Shelf};
 use crate::edit::outcome;
 use crate::phase::trace::{Bytes, Record, State, Stream};
-use crate::tree::Kind;
 
 /// Bytes of a call's files that are looked at for the cause of a dead command.
 const OWN_LIMIT: usize = 64 << 20;
@@ -86,8 +85,5 @@ pub fn own(record: &Record, scene: &Scene) -> Vec<Own> {
 }
 
 fn pristine(path: &Path, scene: &Scene) -> Option<Vec<u8>> {
-    match scene.before?.get(path)?.kind {
-        Kind::File { pack: Some(slot), .. } => scene.pack?.get(path, slot).ok(),
-        _ => None,
-    }
+    scene.pack?.get(path, scene.before?.get(path)?.slot()?).ok()
 }

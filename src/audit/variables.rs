@@ -53,6 +53,7 @@ pub fn settled(flags: &UseState, archives: &[String], unpacked: bool) -> String 
     text
 }
 
-fn quoted(value: &str) -> String {
+/// A word of bash with this value.
+pub fn quoted(value: &str) -> String {
     format!("'{}'", value.replace('\'', "'\\''"))
 }

@@ -80,6 +80,14 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Where the contents are kept, if they are.
+    pub fn slot(&self) -> Option<Slot> {
+        match self.kind {
+            Kind::File { pack, .. } => pack,
+            _ => None,
+        }
+    }
+
     pub(super) fn new(kind: Kind, meta: &fs::Metadata) -> Entry {
         Entry { kind, mode: meta.mode() & 0o7777, size: meta.size(), stamp: Stamp::of(meta) }
     }

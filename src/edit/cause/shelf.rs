@@ -68,8 +68,8 @@ impl Shelf {
         }
         let unseen = after.map_or(Vec::new(), |after| changes(before, after));
         for change in unseen.iter().filter(|change| !last.contains_key(&change.path)) {
-            if let Some(Entry { kind: Kind::File { pack: Some(slot), .. }, .. }) = change.after {
-                let version = Version { since: 0, data: Data::Slot(*slot) };
+            if let Some(slot) = change.after.and_then(Entry::slot) {
+                let version = Version { since: 0, data: Data::Slot(slot) };
                 shelf.changed.insert(change.path.clone().into(), vec![version]);
             }
         }
@@ -78,7 +78,7 @@ impl Shelf {
 
     fn put(&mut self, path: &Path, since: u64, md5: Option<&str>, contents: &dyn Fn(&str) -> Option<Vec<u8>>) {
         let Some(data) = md5.and_then(contents) else { return };
-        let kept = self.pristine.get(path).and_then(kept);
+        let kept = self.pristine.get(path).and_then(Entry::slot);
         let first = || kept.map(|slot| Version { since: 0, data: Data::Slot(slot) }).into_iter().collect();
         let versions: &mut Vec<Version> = self.changed.entry(path.into()).or_insert_with(first);
         versions.retain(|v| v.since < since || since == 0 && v.since > 0);
@@ -89,7 +89,7 @@ impl Shelf {
     /// The files and their contents at a moment.
     pub fn at(&self, moment: u64) -> impl Iterator<Item = (&Path, &[u8])> {
         let pristine = self.pristine.iter().filter(|(path, _)| !self.changed.contains_key(path.as_os_str()));
-        let pristine = pristine.filter_map(|(path, entry)| Some((path, self.map.get(kept(entry)?)?)));
+        let pristine = pristine.filter_map(|(path, entry)| Some((path, self.map.get(entry.slot()?)?)));
         pristine.chain(self.changed.iter().filter_map(move |(path, versions)| {
             let version = versions.iter().rev().find(|v| v.since <= moment)?;
             Some((Path::new(path), self.bytes(&version.data)?))
@@ -111,12 +111,5 @@ impl Shelf {
             Data::Bytes(bytes) => Some(bytes),
             Data::Slot(slot) => self.map.get(*slot),
         }
-    }
-}
-
-fn kept(entry: &Entry) -> Option<Slot> {
-    match entry.kind {
-        Kind::File { pack, .. } => pack,
-        _ => None,
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use super::lock::{self, Share};
 use super::{Layer, Made, make, record, verify};
 use crate::tree::remove;
-use crate::tree::snapshot::{Kind, Most, Snapshot, SnapshotError};
+use crate::tree::snapshot::{Most, Snapshot, SnapshotError};
 
 /// How the name of a layer begins while it is made or removed.
 pub(super) const UNFINISHED: &str = ".tmp-";
@@ -189,10 +189,7 @@ impl LayerStore {
 
 /// The files of `entries` that are in the pack, in their order there.
 pub(super) fn packed(entries: &Snapshot) -> impl Iterator<Item = (&Path, crate::tree::Slot)> {
-    entries.iter().filter_map(|(path, entry)| match entry.kind {
-        Kind::File { pack: Some(slot), .. } => Some((path, slot)),
-        _ => None,
-    })
+    entries.iter().filter_map(|(path, entry)| Some((path, entry.slot()?)))
 }
 
 #[cfg(test)]
