@@ -110,7 +110,7 @@ pub struct PlanArgs {
     #[arg(long, value_enum, default_value_t = When::Auto)]
     pub color: When,
 
-    /// Give all reasons of each step
+    /// Give all reasons of each step, and the way back
     #[arg(short, long)]
     pub verbose: bool,
 
@@ -152,7 +152,7 @@ pub struct AuditArgs {
     #[arg(long, value_name = "DIR")]
     pub distdir: Option<PathBuf>,
 
-    /// Where what can be used again is kept [default: XDG_CACHE_HOME/ebaudit]
+    /// Where what can be used again is kept [default: XDG_CACHE_HOME/ebaudit, else ~/.cache/ebaudit]
     #[arg(long, value_name = "DIR")]
     pub cache_dir: Option<PathBuf>,
 
@@ -214,7 +214,8 @@ pub struct AuditArgs {
     #[arg(long)]
     pub suggest: bool,
 
-    /// Take dead edits out of the ebuilds, as far as the prepared source is the same without them
+    /// Take dead edits out of the ebuilds, where the prepared source is the same without them, no flag can change that, and
+    /// there is nothing to put right instead
     #[arg(long)]
     pub fix: bool,
 
@@ -239,7 +240,7 @@ pub struct AuditArgs {
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
 
-    /// Only the share K of N of the ebuilds, for K machines with one each; `auto` takes K and N from the environment (GitLab,
+    /// Only the share K of N of the ebuilds, for N machines with one each; `auto` takes K and N from the environment (GitLab,
     /// CircleCI, Buildkite, Slurm), `auto/N` the K of a Kubernetes Indexed Job or of GNU parallel as well
     #[arg(long, value_name = "K/N", conflicts_with = "fix")]
     pub shard: Option<String>,

@@ -15,7 +15,7 @@ use crate::tree::layer::LayerStore;
 
 #[derive(Debug, clap::Args)]
 pub struct CacheArgs {
-    /// Where the cache is [default: XDG_CACHE_HOME/ebaudit]
+    /// Where the cache is [default: XDG_CACHE_HOME/ebaudit, else ~/.cache/ebaudit]
     #[arg(long, value_name = "DIR", global = true)]
     cache_dir: Option<PathBuf>,
 
@@ -27,7 +27,7 @@ pub struct CacheArgs {
 enum CacheCommand {
     /// Say what the cache takes of the disk
     Size,
-    /// Remove unpacked sources that no run uses, those unused for the longest time first
+    /// Remove unpacked sources that no run uses, those unused for the longest time first; with --to or with --all
     Prune {
         /// Until they take no more than this
         #[arg(long, value_name = "BYTES[K|M|G]", value_parser = bytes, required_unless_present = "all")]

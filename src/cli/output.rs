@@ -37,8 +37,7 @@ pub struct OutputArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Print the unified diffs of what prepare changed (text format); with --fix, those of the ebuilds instead of
-    /// writing them
+    /// Print unified diffs (text format) of what prepare changed; with `audit --fix` of the ebuilds, instead of writing them
     #[arg(long)]
     pub diff: bool,
 
