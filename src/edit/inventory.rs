@@ -5,10 +5,10 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use tree_sitter::{Node, Parser};
+use tree_sitter::Node;
 
-use super::asides;
 use super::scope::Scope;
+use super::syntax;
 use crate::report::model::EditKind;
 
 /// A word of a command as the text has it.
@@ -114,12 +114,8 @@ const PASSERS: &[&str] = &[
 impl Inventory {
     /// Reads `text`; what tree-sitter can't read is left out, the rest is there.
     pub fn read(text: &str) -> Inventory {
-        let mut parser = Parser::new();
         let mut inventory = Inventory { text: text.to_owned(), ..Inventory::default() };
-        if parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_err() {
-            return inventory;
-        }
-        let Some(tree) = parser.parse(asides::blanked(text), None) else { return inventory };
+        let Some(tree) = syntax::tree(text) else { return inventory };
         // an explicit stack: nesting in a hostile text must not be ours
         let mut todo = vec![(tree.root_node(), Scope::default())];
         while let Some((node, scope)) = todo.pop() {

@@ -1,6 +1,6 @@
 //! What an edit is, and what it did.
 
-pub mod asides;
+mod asides;
 pub mod asked;
 pub mod budget;
 pub mod cause;
@@ -18,4 +18,5 @@ pub mod scratch;
 pub mod sed;
 pub mod site;
 pub mod suggest;
+mod syntax;
 pub mod trial;

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use tree_sitter::{Node, Parser, Tree};
+use tree_sitter::{Node, Tree};
 
 use super::range::{self, Change};
-use crate::edit::asides;
+use crate::edit::syntax;
 
 /// A text with its syntax.
 #[derive(Debug)]
@@ -41,9 +41,7 @@ enum Role {
 
 impl Layout {
     pub fn read(text: &str) -> Option<Layout> {
-        let mut parser = Parser::new();
-        parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-        Some(Layout { text: text.to_owned(), tree: parser.parse(asides::blanked(text), None)? })
+        Some(Layout { text: text.to_owned(), tree: syntax::tree(text)? })
     }
 
     /// The changes that take away the calls at these spans, and which of them go: a call that would leave something
