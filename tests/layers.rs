@@ -107,8 +107,13 @@ fn one_archive(body: &str) -> Place {
         mode: 0o644,
         kind: archive::Kind::File(text.into()),
     };
-    let entries =
-        [file("a", "alpha\n"), file("dir/b", "beta\n"), file("dir/sub/c", "gamma\n"), file("old/d", "delta\n")];
+    let entries = [
+        file("a", "alpha\n"),
+        file("dir/b", "beta\n"),
+        file("dir/sub/c", "gamma\n"),
+        file("large", &"alpha beta\n".repeat(20_000)),
+        file("old/d", "delta\n"),
+    ];
     let data = archive::squeeze(archive::tar(&entries, true), "gz");
     put(&place.dist().join("one-1.tar.gz"), &data);
     put(&place.repo().join("app-misc/one/Manifest"), dist_line("one-1.tar.gz", &data));
@@ -132,6 +137,21 @@ fn all_the_same(body: &str) -> Option<Done> {
     assert!(off.stdout == copy.stdout, "copy: {}", first_difference(&off.stdout, &copy.stdout));
     assert!(off.stdout == overlay.stdout, "overlay: {}", first_difference(&off.stdout, &overlay.stdout));
     Some(off)
+}
+
+/// The trace does not hold what the layer has already.
+#[test]
+fn large_files_are_judged_by_the_layers_contents() {
+    let body = "src_prepare() {\n\tdefault\n\tcp large kept || die\n\
+                \tsed -i -e s/alpha/x/ -e s/gone/y/ -e s/betta/z/ large || die\n\
+                \tsed -i -e s/alpha/x/ large || die\n\tsed -n -i -e 1p -e w\\ copy large || die\n\
+                \tcp kept large || die\n\tsed -i -e /delta/d -e s/beta/beta/ large || die\n\
+                \tperl -pi -e s/alpha/w/ large || die\n\tsed -i -e s/nothing/n/ kept || die\n}";
+    if let Some(done) = all_the_same(body) {
+        assert_eq!(done.code, Some(1), "{}", done.how());
+        let verdicts = done.stdout.matches("\"verdict\": \"unknown\"").count();
+        assert_eq!(verdicts, 0, "{}", done.stdout);
+    }
 }
 
 #[test]

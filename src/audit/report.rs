@@ -101,7 +101,7 @@ fn run_of_phases(
     report: &mut EbuildReport,
 ) -> (Vec<edits::Judged>, Option<Fixes>) {
     let names = Names::of(job);
-    let trace = job.trace();
+    let trace = facts.source.trace(job);
     let (records, bad) = trace.records().unwrap_or_else(|error| {
         facts.remarks.push(format!("the trace could not be read: {error}"));
         Default::default()

@@ -16,9 +16,10 @@ use super::failure::Failure;
 use super::layers::{self, Archive, Layers, Way};
 use crate::phase::job::JobDir;
 use crate::phase::runner::{self, Walls};
+use crate::phase::trace::{BLOB_LIMIT, LENT_FROM, TraceDir};
 use crate::source::unpack::{self, UnpackError};
 use crate::tree::layer::{Layer, LayerError};
-use crate::tree::{Most, Pack, Snapshot, SnapshotError, is_whiteout};
+use crate::tree::{Kind, Most, Pack, Snapshot, SnapshotError, hex, is_whiteout};
 
 /// Between two looks whether somebody else is done with a layer.
 const LOOK: Duration = Duration::from_millis(20);
@@ -51,6 +52,7 @@ impl Source {
             && let Some(layer) = obtain(context, layers, &key, archives)?
             && let Some(source) = lay(layer, way, job, walls)?
         {
+            source.trace(job).tell_lent().map_err(|e| Failure::unpack(format!("can't write the trace: {e}")))?;
             remarks.extend(source.layer().iter().flat_map(|layer| layer.remarks()).cloned());
             return Ok(source);
         }
@@ -67,6 +69,18 @@ impl Source {
             Source::Plain => None,
             Source::Copy(layer, _) | Source::Overlay(layer) => Some(layer),
         }
+    }
+
+    /// The trace, with what need not be kept there since the layer has it.
+    pub fn trace(&self, job: &JobDir) -> TraceDir {
+        let Some(layer) = self.layer() else { return job.trace() };
+        let tree = layer.tree();
+        let large = layer.snapshot().iter().filter(|(_, entry)| (LENT_FROM..=BLOB_LIMIT).contains(&entry.size));
+        let lent = large.filter_map(|(path, entry)| match &entry.kind {
+            Kind::File { md5, .. } => Some((hex(md5), tree.join(path))),
+            _ => None,
+        });
+        job.trace().with_lent(lent.collect())
     }
 
     pub fn is_overlay(&self) -> bool {

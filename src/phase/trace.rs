@@ -3,7 +3,7 @@
 //! Records are lines of JSON in `log`; contents lie beside it in `blobs`, named by their md5. The ebuild's own
 //! processes could write there, too: what is read is data about that ebuild alone and is checked as such.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -164,31 +164,61 @@ pub struct Record {
     pub patch: Option<Bytes>,
 }
 
+/// Bytes from which on contents that lie in the pristine source are not kept a second time.
+pub const LENT_FROM: u64 = 64 << 10;
+
 /// The folder that a job's trace goes to.
 #[derive(Clone, Debug)]
 pub struct TraceDir {
     root: PathBuf,
+    /// Files elsewhere with the contents of these md5s.
+    lent: HashMap<String, PathBuf>,
+}
+
+/// A file with contents that a call read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Blob {
+    /// Of the trace alone.
+    Kept(PathBuf),
+    /// Not to be lent further by a link, through which it could be changed.
+    Lent(PathBuf),
 }
 
 impl TraceDir {
     pub fn create(root: &Path) -> io::Result<TraceDir> {
         fs::create_dir_all(root.join("blobs"))?;
-        Ok(TraceDir { root: root.into() })
+        Ok(TraceDir::open(root))
     }
 
     pub fn open(root: &Path) -> TraceDir {
-        TraceDir { root: root.into() }
+        TraceDir { root: root.into(), lent: HashMap::new() }
+    }
+
+    /// The same folder with these files, which outlive it and which nobody changes.
+    pub fn with_lent(self, lent: HashMap<String, PathBuf>) -> TraceDir {
+        TraceDir { lent, ..self }
+    }
+
+    /// Has the tracers keep no contents of which a file is lent.
+    pub fn tell_lent(&self) -> io::Result<()> {
+        let names: String = self.lent.keys().flat_map(|md5| [md5, "\n"]).collect();
+        fs::write(self.root.join("lent"), names)
+    }
+
+    fn is_lent(&self, md5: &str) -> bool {
+        fs::read_to_string(self.root.join("lent")).is_ok_and(|names| names.lines().any(|name| name == md5))
     }
 
     pub fn path(&self) -> &Path {
         &self.root
     }
 
-    /// Keeps `data` unless it is there already; gives its md5.
+    /// Keeps `data` unless it is there or lent already; gives its md5.
     pub fn keep(&self, data: &[u8]) -> io::Result<String> {
         let md5 = format!("{:x}", md5::compute(data));
         let path = self.blob_path(&md5);
-        if !path.exists() {
+        let lent = data.len() as u64 >= LENT_FROM && self.is_lent(&md5);
+        if !lent && !path.exists() {
             // a name of its own first: another process may keep the same contents now
             let fresh = self.root.join("blobs").join(format!("{md5}.{}", std::process::id()));
             fs::write(&fresh, data)?;
@@ -198,9 +228,12 @@ impl TraceDir {
     }
 
     /// The file with the contents of this md5, if it is there and leads nowhere else.
-    pub fn blob_file(&self, md5: &str) -> Option<PathBuf> {
+    pub fn blob_file(&self, md5: &str) -> Option<Blob> {
+        if let Some(path) = self.lent.get(md5) {
+            return Some(Blob::Lent(path.clone()));
+        }
         let path = Some(self.blob_path(md5)).filter(|_| md5.bytes().all(|b| b.is_ascii_hexdigit()))?;
-        untrusted::open(&path).ok().map(|_| path)
+        untrusted::open(&path).ok().map(|_| Blob::Kept(path))
     }
 
     fn blob_path(&self, md5: &str) -> PathBuf {
@@ -209,6 +242,9 @@ impl TraceDir {
 
     /// Contents by md5; none where they were too large or nobody kept them.
     pub fn blob(&self, md5: &str) -> Option<Vec<u8>> {
+        if let Some(path) = self.lent.get(md5) {
+            return fs::read(path).ok();
+        }
         let named = md5.bytes().all(|b| b.is_ascii_hexdigit());
         named.then(|| untrusted::read(&self.blob_path(md5), BLOB_LIMIT).ok()).flatten()
     }
@@ -299,6 +335,25 @@ mod tests {
             records.iter().map(|r| (r.start, r.ended)).collect::<Vec<_>>(),
             [(1, Ended::Itself), (2, Ended::Unseen), (2, Ended::Itself)]
         );
+    }
+
+    #[test]
+    fn what_is_lent_is_not_kept_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let (data, small) = (vec![b'x'; LENT_FROM as usize], b"small");
+        let file = dir.path().join("pristine");
+        fs::write(&file, &data).unwrap();
+        let lent = |data: &[u8]| (format!("{:x}", md5::compute(data)), file.clone());
+        let trace = TraceDir::create(&dir.path().join("trace")).unwrap();
+        trace.clone().with_lent([lent(&data), lent(small)].into()).tell_lent().unwrap();
+        // as the tracer opens it
+        let md5 = trace.keep(&data).unwrap();
+        assert_eq!((trace.blob(&md5), trace.blob_file(&md5)), (None, None));
+        let told = trace.clone().with_lent([lent(&data)].into());
+        assert_eq!(told.blob_file(&md5), Some(Blob::Lent(file.clone())));
+        assert_eq!(told.blob(&md5), Some(data));
+        let md5 = trace.keep(small).unwrap();
+        assert_eq!(trace.blob(&md5).as_deref(), Some(&small[..]));
     }
 
     #[test]
