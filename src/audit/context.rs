@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::layers::Layers;
 use super::slots::Slots;
+use super::stats::Stats;
 use crate::gentoo::config::PortageConfig;
 use crate::gentoo::masters::RepositorySet;
 use crate::gentoo::mirrors::Mirrors;
@@ -45,4 +46,5 @@ pub struct Context {
     pub run: RunDir,
     pub options: Options,
     pub slots: Slots,
+    pub stats: Stats,
 }

@@ -14,6 +14,7 @@ use super::layers::{Archive, Way};
 use super::portage;
 use super::report;
 use super::source::{self, Source};
+use super::stats::Part;
 use super::suggest::Fixes;
 use super::syntax::syntax;
 use super::variables;
@@ -162,7 +163,10 @@ fn go(
     let job = kept.insert(job);
     // a death in pkg_setup speaks of the machine, not of the source: recorded, and the phases go on without it
     for skip_setup in [false, true] {
-        let outcome = phases(context, ebuild, facts, job, source, skip_setup, way)?;
+        let outcome = {
+            let _at = context.stats.enter(Part::Phases);
+            phases(context, ebuild, facts, job, source, skip_setup, way)?
+        };
         if !skip_setup && outcome.phase == "pkg_setup" && matches!(outcome.end, End::Failed(_)) {
             let why = outcome.death.map_or(String::new(), |d| format!(": {}", d.message));
             facts.remarks.push(format!("pkg_setup failed and was left out{why}"));
@@ -171,6 +175,7 @@ fn go(
         let failure = judge(&outcome, context, job, &facts.source);
         facts.outcome = Some(outcome);
         if let Some(before) = &facts.before {
+            let _at = context.stats.enter(Part::Hashing);
             let after = facts.source.after(job, before, facts.pack.as_ref(), most(context));
             // what ended the phases comes before what that left unread
             facts.after = match after {
@@ -275,6 +280,7 @@ fn sourced(
     }
     let package = UsePackage { cpv: &ebuild.cpv, metadata: &metadata, repository: &ebuild.repository };
     let flags = UseState::compute(&context.profile, &context.config, package, &context.options.use_changes);
+    let at = context.stats.enter(Part::Distfiles);
     let wanted = match source {
         Some(_) => Vec::new(),
         None => distfiles::wanted(context, ebuild, &metadata, &flags)?,
@@ -285,8 +291,10 @@ fn sourced(
             .map_err(|e| Failure::fetch(format!("can't hand {} to the phase: {e}", distfile.name)))?;
         found.push((distfile.name.clone(), path));
     }
+    drop(at);
     let own = metadata.defined_phases.iter().any(|p| p == "unpack");
     let mut unpacked = false;
+    let at = context.stats.enter(Part::Unpacking);
     if let Some(source) = source {
         let s = PathBuf::from(map.get("S").map(String::as_str).unwrap_or_default());
         source::copy(source, &s, &job.workdir())?;
@@ -297,6 +305,7 @@ fn sourced(
         facts.source = Source::unpack(context, way, job, &archives, &mut facts.remarks, walls)?;
         unpacked = true;
     }
+    drop(at);
     let names: Vec<String> = found.into_iter().map(|(name, _)| name).collect();
     variables::write_settled(&job.ctl().join("variables"), &flags, &names, unpacked)
         .map_err(|e| Failure::prepare(format!("can't hand USE to the phase: {e}")))?;
@@ -319,6 +328,7 @@ fn configured(
 
 fn unpacked(context: &Context, facts: &mut Facts, job: &JobDir) -> Result<(), Failure> {
     let setup = facts.metadata.as_ref().is_some_and(|m| m.defined_phases.iter().any(|p| p == "setup"));
+    let _at = context.stats.enter(Part::Hashing);
     let (before, pack) = facts.source.before(job, most(context), setup)?;
     (facts.before, facts.pack) = (Some(before), Some(pack));
     Ok(())

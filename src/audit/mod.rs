@@ -21,6 +21,7 @@ mod shelves;
 pub mod slots;
 mod source;
 mod spot;
+pub mod stats;
 pub mod suggest;
 mod syntax;
 pub mod variables;

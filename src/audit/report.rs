@@ -8,6 +8,7 @@ use super::edits::{self, Scene};
 use super::failure::Failure;
 use super::findings::findings;
 use super::job::Facts;
+use super::stats::Part;
 use super::suggest::{self, Fixes};
 use crate::edit::budget::Budget;
 use crate::edit::place::places;
@@ -100,6 +101,7 @@ fn run_of_phases(
     failure: Option<&Failure>,
     report: &mut EbuildReport,
 ) -> (Vec<edits::Judged>, Option<Fixes>) {
+    let _at = context.stats.enter(Part::Judging);
     let names = Names::of(job);
     let trace = facts.source.trace(job);
     let (records, bad) = trace.records().unwrap_or_else(|error| {

@@ -254,6 +254,10 @@ pub struct AuditArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
+    /// Say at the end, on standard error, where the time of the jobs went
+    #[arg(long)]
+    pub stats: bool,
+
     /// Where the work directories are made [default: the system's folder for temporary files]
     #[arg(long, value_name = "DIR")]
     pub work_dir: Option<PathBuf>,

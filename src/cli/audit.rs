@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 
@@ -17,6 +18,7 @@ use super::{exit, layers, load, pool, progress};
 use crate::audit;
 use crate::audit::context::{Context, Options};
 use crate::audit::slots::Slots;
+use crate::audit::stats::Stats;
 use crate::gentoo::config::PortageConfig;
 use crate::gentoo::masters::RepositorySet;
 use crate::gentoo::mirrors::Mirrors;
@@ -29,13 +31,14 @@ use crate::phase::portage::Portage;
 use crate::phase::runner;
 use crate::phase::sandbox::Sandbox;
 use crate::report::model::{EbuildReport, Report};
-use crate::report::{json, printable};
+use crate::report::{json, plural, printable};
 use crate::results::{Question, Results, RunKey};
 use crate::source::{DistfileStore, FetchOptions, Fetcher, Verified};
 use crate::tree::Most;
 
 /// Audits and prints; the exit status of the contract.
 pub fn run(args: AuditArgs) -> Result<u8> {
+    let begun = Instant::now();
     let root = std::env::var_os("PORTAGE_CONFIGROOT").map_or_else(|| PathBuf::from("/"), PathBuf::from);
     let cwd = std::env::current_dir().context("can't tell the current directory")?;
     let config = PortageConfig::load(&root, std::env::vars_os().collect())?;
@@ -76,7 +79,8 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global().context("can't start threads")?;
     let slots = Slots::new(jobs);
     let layers = args.layers.open(&cache, &run.sandbox)?;
-    let context = Context { set, config, profile, mirrors, store, layers, progress, run, options, slots };
+    let stats = Stats::default();
+    let context = Context { set, config, profile, mirrors, store, layers, progress, run, options, slots, stats };
     let root = context.set.repository.location.clone();
     let below = |p: &Problem| crate::escape::escape_path(p.path.strip_prefix(&root).unwrap_or(&p.path));
     let problem = |p: &Problem| format!("{}: {}", below(p), p.message);
@@ -95,6 +99,12 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     }
     let (report, fixed, broken) = audit_all(&args, &context, work, &bars, results.as_ref())?;
     print(&args, &report, &fixed)?;
+    if args.stats {
+        let cached = report.ebuilds.iter().filter(|ebuild| ebuild.cached).count();
+        let (all, seconds) = (plural(report.ebuilds.len(), "ebuild"), begun.elapsed().as_secs_f64());
+        eprintln!("ebaudit: {all}, {cached} from the cache, in {seconds:.2} s by {}", plural(jobs, "job"));
+        eprintln!("ebaudit: time of all jobs: {}", context.stats);
+    }
     if let Some(results) = results {
         results.tidy();
     }

@@ -203,6 +203,18 @@ fn a_full_disk_is_a_failure() {
 }
 
 #[test]
+fn times_are_told_beside_the_report() {
+    let place = with_foo(DEAD);
+    let plain = run(&place, &mut audit(&place, ["--no-cache"])).exits(1);
+    let done = run(&place, &mut audit(&place, ["--no-cache", "--stats"])).exits(1);
+    assert_eq!(done.stdout, plain.stdout);
+    assert!(done.stderr.starts_with("ebaudit: 1 ebuild, 0 from the cache, in "), "{}", done.stderr);
+    for part in ["distfiles", "unpacking", "hashing", "phases", "judging"] {
+        assert!(done.stderr.contains(&format!("{part} ")), "{}", done.stderr);
+    }
+}
+
+#[test]
 fn nothing_is_left_in_the_temporary_directory() {
     let place = mixed();
     let empty = || fs::read_dir(place.tmp()).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>();
