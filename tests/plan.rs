@@ -106,6 +106,17 @@ fn what_could_move_and_what_is_bound() {
 }
 
 #[test]
+fn a_sub_slot_that_nothing_has_names_those_that_there_are() {
+    let output = plan(&ours(), &["dev-util/hip@11.0"]);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        said.contains("nothing is dev-util/hip@11.0: the repositories have the sub-slots 10.0, 7.2, 7.1"),
+        "{said}"
+    );
+}
+
+#[test]
 fn the_package_that_must_stay_is_named() {
     let output = plan(&ours(), &[GOAL, "--keep", "sci-libs/rocWMMA", "--format", "json"]);
     let answer: Value = serde_json::from_str(&text(&output)).unwrap();

@@ -84,15 +84,22 @@ const MOST_NAMED: usize = 5;
 
 pub fn no_version(universe: &Universe<'_>, goal: &Goal) -> Fault {
     let name: Rc<str> = Rc::from(goal.atom.name());
-    let offered: Vec<String> = universe
-        .offered(&name)
-        .iter()
-        .map(|&id| universe.instances[id].cpv.version.as_str().to_owned())
-        .take(5)
-        .collect();
-    let (kind, there) = match offered.is_empty() {
-        true => (BlockerKind::NoEbuild, "no repository has an ebuild of it".to_owned()),
-        false => (BlockerKind::NoVersion, format!("the repositories have {}", offered.join(", "))),
+    let offered = || universe.offered(&name).iter().map(|&id| &universe.instances[id]);
+    let mut subslots: Vec<&str> = Vec::new();
+    for one in offered().filter(|one| goal.subslot.is_some() && one.is_matched_by(&goal.atom)) {
+        if !subslots.contains(&&*one.subslot) {
+            subslots.push(&one.subslot);
+        }
+    }
+    let versions = || offered().map(|one| one.cpv.version.as_str()).take(MOST_NAMED).collect::<Vec<_>>();
+    let (kind, there) = match (offered().next(), subslots.len()) {
+        (None, _) => (BlockerKind::NoEbuild, "no repository has an ebuild of it".to_owned()),
+        (_, 0) => (BlockerKind::NoVersion, format!("the repositories have {}", versions().join(", "))),
+        (_, number) => {
+            let what = if number == 1 { "sub-slot" } else { "sub-slots" };
+            subslots.truncate(MOST_NAMED);
+            (BlockerKind::NoVersion, format!("the repositories have the {what} {}", subslots.join(", ")))
+        }
     };
     Fault {
         name,
