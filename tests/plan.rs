@@ -127,6 +127,17 @@ fn the_package_that_must_stay_is_named() {
 }
 
 #[test]
+fn a_consumer_that_must_stay_is_held_by_its_binding() {
+    let output = plan(&ours(), &[GOAL, "--keep", "sci-ml/ollama", "--format", "json"]);
+    let answer: Value = serde_json::from_str(&text(&output)).unwrap();
+    let blocker = &answer["blockers"][0];
+    assert_eq!((output.status.code(), blocker["kind"].as_str()), (Some(1), Some("pinned")));
+    let because = blocker["because"].as_str().unwrap();
+    assert!(because.contains("--keep") && because.contains("was built against"), "{because}");
+    assert!(because.contains(":0/7.2="), "{because}");
+}
+
+#[test]
 fn configuration_is_written_to_drop_in() {
     let (dir, system) = copy();
     fs::write(system.join("etc/portage/package.mask"), "").unwrap();
@@ -139,17 +150,6 @@ fn configuration_is_written_to_drop_in() {
     assert!(written.ends_with("\n=sci-ml/ollama-0.21.0\n") && written.contains("Old and unloved"), "{written}");
     // what an earlier plan wrote goes, what is somebody else's stays
     fs::create_dir(to.join("package.license")).unwrap();
-#[test]
-fn a_consumer_that_must_stay_is_held_by_its_binding() {
-    let output = plan(&ours(), &[GOAL, "--keep", "sci-ml/ollama", "--format", "json"]);
-    let answer: Value = serde_json::from_str(&text(&output)).unwrap();
-    let blocker = &answer["blockers"][0];
-    assert_eq!((output.status.code(), blocker["kind"].as_str()), (Some(1), Some("pinned")));
-    let because = blocker["because"].as_str().unwrap();
-    assert!(because.contains("--keep") && because.contains("was built against"), "{because}");
-    assert!(because.contains(":0/7.2="), "{because}");
-}
-
     fs::write(to.join("package.license/ebaudit-plan"), "# ebaudit plan old\n=a/b-1 EULA\n").unwrap();
     fs::write(to.join("package.license/own"), "a/b EULA\n").unwrap();
     let output = plan(&system, &[GOAL, "--write", to.to_str().unwrap()]);
@@ -161,6 +161,16 @@ fn a_consumer_that_must_stay_is_held_by_its_binding() {
     fs::write(to.join("package.license/ebaudit-plan"), "# ebaudit plan old\n=a/b-1 EULA\n").unwrap();
     assert!(plan(&system, &[GOAL, "--write", to.to_str().unwrap()]).status.success());
     assert!(to.join("package.license/ebaudit-plan").exists());
+}
+
+#[test]
+fn without_configuration_no_folder_is_made() {
+    let (dir, system) = copy();
+    let to = dir.path().join("drop");
+    let output = plan(&system, &[GOAL, "--write", to.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(errors(&output).ends_with("drop: the plan needs no lines of configuration; there is nothing to write\n"));
+    assert!(!to.exists());
 }
 
 #[test]
