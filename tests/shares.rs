@@ -243,6 +243,18 @@ fn the_shards_are_the_whole() {
     }
     let merged = merge(&place, &shards(&place, 2, "json"), &["--format", "jsonl"]);
     assert_eq!(merged.stdout.lines().count(), 16);
+#[test]
+fn a_repository_that_is_not_that_of_the_reports_is_told() {
+    let place = overlay();
+    let parts = shards(&place, 1, "json");
+    let other = place.path().join("other");
+    found(&other, "stranger", "", &["app-misc"]);
+    let done = run(&place, ebaudit(&place).arg("merge").args(&parts).args(["--repository", "other"]));
+    let said = "ebaudit: --repository other: it is stranger, the reports are of ";
+    assert!(done.stderr.starts_with(said), "{}", done.stderr);
+    assert_eq!(merge(&place, &parts, &[]).stderr, "");
+}
+
     put(&place.path().join("again.jsonl"), merged.stdout);
     assert_eq!(merge(&place, &[place.path().join("again.jsonl")], &[]).code, Some(3));
 }
