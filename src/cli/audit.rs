@@ -86,6 +86,9 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     for remark in &work.remarks {
         eprintln!("ebaudit: {}", printable(remark));
     }
+    if let Some(why) = &work.nothing {
+        eprintln!("ebaudit: nothing is audited: {why}");
+    }
     work.remarks.splice(0..0, resolved.problems.iter().map(problem));
     bars.expect(work.ebuilds.len());
     let open = || Results::open(&cache, &RunKey::of(&context, &args.suggest), !args.refresh);
