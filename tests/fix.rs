@@ -51,7 +51,6 @@ fn becomes(lines: &str, wanted: &str) {
 fn a_dead_call_goes_with_all_that_hangs_on_it() {
     becomes("\tsed -i -e 's/gamma/x/' a.txt || die \"no gamma\"\n", "");
     becomes("\tsed -e 's/gamma/x/' \\\n\t\t-i a.txt \\\n\t\t|| die\n\n\t: # end\n", "\n\t: # end\n");
-    becomes("\t# about gamma\n\tsed -i 's/gamma/x/' a.txt || die # bug 1\n", "\t# about gamma\n\t# bug 1\n");
     becomes("\tfind . -name a.txt -exec sed -i -e 's/gamma/x/' {} + || die\n", "");
     becomes("\tfor f in a.txt; do\n\t\tsed -i 's/gamma/x/' \"${f}\" || die\n\tdone\n", "");
     becomes(
