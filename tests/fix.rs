@@ -8,6 +8,8 @@ mod support;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
 
 use fixture::{usual, with_foo};
 use support::overlay::Place;
@@ -57,6 +59,76 @@ fn a_dead_call_goes_with_all_that_hangs_on_it() {
         "\tsed -i 's/gamma/x/' a.txt &&\n\t\tsed -i 's/beta/b/' a.txt || die\n",
         "\tsed -i 's/beta/b/' a.txt || die\n",
     );
+}
+
+#[test]
+fn a_comment_of_a_call_alone_goes_with_it() {
+    becomes("\t# about gamma\n\tsed -i 's/gamma/x/' a.txt || die # bug 1\n", "");
+    let (gamma, beta) = ("\tsed -i 's/gamma/x/' a.txt || die\n", "\tsed -i 's/beta/b/' a.txt || die\n");
+    becomes(&format!("\n\t# about gamma\n{gamma}\n\t# about beta\n{beta}"), &format!("\n\t# about beta\n{beta}"));
+    // it may be about both
+    let text = prepare(&format!("\t# about\n{gamma}{beta}"));
+    let place = with_foo(&text);
+    let done = audited(&place, &["--fix"]).exits(0);
+    let said = "foo-1.2.ebuild: 1 fixed; the comment on line 14 stood above what went, and stays\n1 fixed, 0 left\n";
+    assert!(done.stdout.ends_with(said), "{}", done.stdout);
+    assert_eq!(rest(&place), text.replace(&gamma, ""));
+}
+
+#[test]
+fn why_findings_are_left_is_said() {
+    let dead = ["s/gamma/x/", "s/BETA/b/"].map(|script| format!("\tsed -i '{script}' a.txt || die\n")).concat();
+    let place = with_foo(&prepare(&format!("{dead}\techo x > b.txt\n\tsed -i.orig 's/x/y/' b.txt || die\n")));
+    let end = |words: &[&str]| {
+        let done = audited(&place, words).exits(0);
+        let at = done.stdout.find("dev-libs/foo/foo-1.2.ebuild: ").expect("the file is named");
+        done.stdout[at..].to_owned()
+    };
+    let left = "left: 1 for --unsafe-fixes: to be put right rather than removed, in reach of flags or of the machine, or \
+                not tried\nleft: 1 without a change that is known to be right\n";
+    let shown = end(&["--fix", "--diff"]);
+    assert!(shown.starts_with("dev-libs/foo/foo-1.2.ebuild: 1 would be fixed\n--- a/dev-libs/"), "{shown}");
+    assert!(shown.ends_with(&format!("{left}1 would be fixed, 2 left\n")), "{shown}");
+    assert_eq!(end(&["--fix"]), format!("dev-libs/foo/foo-1.2.ebuild: 1 fixed\n{left}1 fixed, 2 left\n"));
+    let end = end(&["--fix", "--unsafe-fixes"]);
+    assert!(end.ends_with(": 1 fixed\nleft: 1 without a change that is known to be right\n1 fixed, 1 left\n"), "{end}");
+}
+
+#[test]
+fn diffs_under_their_headings_can_be_applied() {
+    let place = with_foo(&prepare("\tsed -i 's/gamma/x/' a.txt || die\n"));
+    // the last line of context is a blank one
+    let unpack = "src_unpack() {\n\tdefault\n\techo >> \"${S}\"/a.txt || die\n}\n\n";
+    place.package("dev-libs/bar-1", &(unpack.to_owned() + &prepare("\tsed -i 's/delta/x/' a.txt || die\n")));
+    let shown = audited(&place, &["--fix", "--diff"]).exits(0).stdout;
+    assert!(shown.contains("dev-libs/foo/foo-1.2.ebuild: 1 would be fixed\n--- a/"), "{shown}");
+    let apply = |program: &str, words: &[&str], dir: &Path, text: &str| {
+        fs::write(place.path().join("diff"), text).unwrap();
+        let input = fs::File::open(place.path().join("diff")).unwrap();
+        let done = Command::new(program).args(words).current_dir(dir).stdin(input).output().unwrap();
+        assert!(done.status.success(), "{program}: {}", String::from_utf8_lossy(&done.stdout));
+    };
+    let copy = place.path().join("copy");
+    for (program, words) in [("git", &["apply"][..]), ("patch", &["-p1"])] {
+        assert!(Command::new("cp").arg("-a").arg(place.repo()).arg(&copy).status().unwrap().success());
+        apply(program, words, &copy, &shown);
+        for (ebuild, word) in [("foo/foo-1.2", "gamma"), ("bar/bar-1", "delta")] {
+            let text = fs::read_to_string(copy.join(format!("dev-libs/{ebuild}.ebuild"))).unwrap();
+            assert!(!text.contains(word), "{program}: {text}");
+        }
+        fs::remove_dir_all(&copy).unwrap();
+    }
+    // of the sources: each ebuild has its own folder there
+    let shown = audited(&place, &["--diff"]).exits(0).stdout;
+    assert!(shown.contains("dev-libs/foo-1.2: what prepare changed\n--- a/foo-1.2/a.txt"), "{shown}");
+    for (program, words) in [("git", &["apply"][..]), ("patch", &["-p1"])] {
+        for (p, text) in [("foo-1.2", "alpha\nbeta\n"), ("bar-1", "alpha\nbeta\n\n")] {
+            support::overlay::put(&copy.join(p).join("a.txt"), text);
+        }
+        apply(program, words, &copy, &shown);
+        assert_eq!(fs::read_to_string(copy.join("bar-1/a.txt")).unwrap(), "ALPHA\nbeta\n\n");
+        fs::remove_dir_all(&copy).unwrap();
+    }
 }
 
 #[test]

@@ -289,18 +289,17 @@ fn guarded(
 }
 
 fn print(args: &AuditArgs, report: &Report, fixed: &[Fixed]) -> Result<()> {
-    let diff = args.output.diff;
     if args.fix && args.output.format != Format::Text {
         // the report is for a program, and stands alone
-        let _ = fix::summary(&mut io::stderr(), fixed, &report.ebuilds, diff);
+        let _ = fix::summary(&mut io::stderr(), args, fixed, &report.ebuilds);
     }
     if args.output.format == Format::Jsonl {
         return Ok(());
     }
     // the diffs are then those of the ebuilds
-    let how = OutputArgs { diff: diff && !args.fix, ..args.output.clone() };
+    let how = OutputArgs { diff: args.output.diff && !args.fix, ..args.output.clone() };
     output::print(&how, report, &|out| match args.fix {
-        true => fix::summary(out, fixed, &report.ebuilds, diff),
+        true => fix::summary(out, args, fixed, &report.ebuilds),
         false => Ok(()),
     })
 }
