@@ -227,7 +227,7 @@ impl Repository {
 }
 
 /// Whether a directory has what makes it a repository.
-pub(super) fn is_repository(dir: &Path) -> bool {
+pub(crate) fn is_repository(dir: &Path) -> bool {
     dir.join("profiles/repo_name").is_file() || dir.join("metadata/layout.conf").is_file()
 }
 
