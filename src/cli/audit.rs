@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -76,7 +76,8 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global().context("can't start threads")?;
     let slots = Slots::new(jobs);
     let layers = args.layers.open(&cache, &run.sandbox)?;
-    let context = Context { set, config, profile, mirrors, store, layers, progress, run, options, slots };
+    let context =
+        Context { set, config, profile, mirrors, store, layers, progress, run, options, slots, shown: OnceLock::new() };
     let root = context.set.repository.location.clone();
     let below = |p: &Problem| crate::escape::escape_path(p.path.strip_prefix(&root).unwrap_or(&p.path));
     let problem = |p: &Problem| format!("{}: {}", below(p), p.message);
