@@ -6,7 +6,7 @@ use tree_sitter::{Node, Tree};
 
 use super::comment::Comments;
 use super::range::{self, Change};
-use crate::edit::syntax;
+use crate::edit::{scope, syntax};
 
 /// A text with its syntax.
 #[derive(Debug)]
@@ -85,8 +85,7 @@ impl Layout {
         body(top.parent()?)?.contains(&top).then_some(())?;
         let links = self.links(top);
         let rest: Vec<&Link> = links.iter().filter(|l| l.node != element).collect();
-        let loops = ["for_statement", "while_statement", "c_style_for_statement"];
-        let in_loop = std::iter::successors(top.parent(), |n| n.parent()).any(|n| loops.contains(&n.kind()));
+        let in_loop = std::iter::successors(top.parent(), Node::parent).any(scope::is_loop);
         let plain = rest.iter().all(|l| l.role == Role::Handler) && !in_loop && !self.slice(top).contains("<<");
         // the lines go on in the old statement, in the new one there is but one
         let tail = self.text.get(element.end_byte()..top.end_byte())?;
@@ -231,12 +230,8 @@ impl Layout {
 
     /// Whether what follows asks for the exit status of a statement.
     fn is_asked(&self, node: Node) -> bool {
-        let mut next = node.next_named_sibling();
-        while let Some(comment) = next.filter(|n| n.kind() == "comment") {
-            next = comment.next_named_sibling();
-        }
         // a function runs later
-        let next = next.filter(|n| n.kind() != "function_definition");
+        let next = syntax::next_statement(node).filter(|n| n.kind() != "function_definition");
         next.is_some_and(|next| ["$?", "${?", "PIPESTATUS"].iter().any(|asked| self.slice(next).contains(asked)))
     }
 
