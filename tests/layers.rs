@@ -346,5 +346,8 @@ fn the_cache_says_what_it_has_and_makes_room() {
     assert_eq!(cache(&place, &["verify"]).stdout, "1 unpacked source, 0 broken\n");
     assert!(cache(&place, &["prune", "--to", "0"]).stdout.starts_with("removed 1 unpacked source, "));
     assert_eq!(cache(&place, &["prune", "--all"]).code, Some(0));
-    assert_eq!(cache(&place, &["prune"]).code, Some(2));
+    let without = cache(&place, &["prune"]);
+    assert_eq!(without.code, Some(2));
+    assert!(without.stderr.contains("--to") && without.stderr.contains("--all"), "{}", without.stderr);
+    assert_eq!(cache(&place, &["prune", "--all", "--to", "1"]).code, Some(2));
 }

@@ -91,7 +91,9 @@ fn the_system_is_what_its_script_makes() {
 #[test]
 fn what_could_move_and_what_is_bound() {
     let list = text(&plan(&ours(), &["--list"]));
-    assert!(list.contains("dev-util/hip:0") && list.contains("sub-slot 7.2 -> 10.0; family of 17, 3 bound"), "{list}");
+    assert!(list.contains("dev-util/hip:0"), "{list}");
+    assert!(list.contains("sub-slot 7.2 -> 10.0; family of at most 17, 3 bound"), "{list}");
+    assert!(list.ends_with("a plan leaves those of them that need not move\n"), "{list}");
     let check = plan(&ours(), &["--check"]);
     assert_eq!((check.status.code(), text(&check).lines().count()), (Some(0), 1));
     let (_dir, system) = copy();
@@ -104,6 +106,17 @@ fn what_could_move_and_what_is_bound() {
 }
 
 #[test]
+fn a_sub_slot_that_nothing_has_names_those_that_there_are() {
+    let output = plan(&ours(), &["dev-util/hip@11.0"]);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        said.contains("nothing is dev-util/hip@11.0: the repositories have the sub-slots 10.0, 7.2, 7.1"),
+        "{said}"
+    );
+}
+
+#[test]
 fn the_package_that_must_stay_is_named() {
     let output = plan(&ours(), &[GOAL, "--keep", "sci-libs/rocWMMA", "--format", "json"]);
     let answer: Value = serde_json::from_str(&text(&output)).unwrap();
@@ -111,6 +124,17 @@ fn the_package_that_must_stay_is_named() {
     let blockers: Vec<&str> =
         answer["blockers"].as_array().unwrap().iter().map(|one| one["package"].as_str().unwrap()).collect();
     assert_eq!(blockers, ["sci-libs/rocWMMA"]);
+}
+
+#[test]
+fn a_consumer_that_must_stay_is_held_by_its_binding() {
+    let output = plan(&ours(), &[GOAL, "--keep", "sci-ml/ollama", "--format", "json"]);
+    let answer: Value = serde_json::from_str(&text(&output)).unwrap();
+    let blocker = &answer["blockers"][0];
+    assert_eq!((output.status.code(), blocker["kind"].as_str()), (Some(1), Some("pinned")));
+    let because = blocker["because"].as_str().unwrap();
+    assert!(because.contains("--keep") && because.contains("was built against"), "{because}");
+    assert!(because.contains(":0/7.2="), "{because}");
 }
 
 #[test]
@@ -137,6 +161,16 @@ fn configuration_is_written_to_drop_in() {
     fs::write(to.join("package.license/ebaudit-plan"), "# ebaudit plan old\n=a/b-1 EULA\n").unwrap();
     assert!(plan(&system, &[GOAL, "--write", to.to_str().unwrap()]).status.success());
     assert!(to.join("package.license/ebaudit-plan").exists());
+}
+
+#[test]
+fn without_configuration_no_folder_is_made() {
+    let (dir, system) = copy();
+    let to = dir.path().join("drop");
+    let output = plan(&system, &[GOAL, "--write", to.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(errors(&output).ends_with("drop: the plan needs no lines of configuration; there is nothing to write\n"));
+    assert!(!to.exists());
 }
 
 #[test]

@@ -103,6 +103,25 @@ fn only_what_commits_touch() {
 }
 
 #[test]
+fn why_nothing_is_audited() {
+    let place = committed();
+    let said = |words: &[&str]| {
+        let done = run(&place, &mut audit(&place, words));
+        assert_eq!((done.code, done.stderr.lines().count()), (Some(0), 1), "{}", done.stderr);
+        done.stderr
+    };
+    let number = names(&run(&place, &mut audit(&place, ["--format", "json"]))).len();
+    let none = format!("none of {number} ebuilds\n");
+    assert_eq!(said(&["--commits", "HEAD"]), format!("ebaudit: nothing is audited: the commits touch {none}"));
+    assert_eq!(said(&["--staged"]), format!("ebaudit: nothing is audited: what is staged touches {none}"));
+    assert_eq!(said(&["--live"]), format!("ebaudit: nothing is audited: --live leaves {none}"));
+    let empty = (1..=40).map(|index| run(&place, &mut audit(&place, ["--shard", &format!("{index}/40")])));
+    let empty: Vec<String> = empty.map(|done| done.stderr).filter(|said| !said.is_empty()).collect();
+    assert_eq!(empty.len(), 40 - number);
+    assert!(empty.iter().all(|said| said.contains("/40 has none of")), "{empty:?}");
+}
+
+#[test]
 fn an_overlay_within_a_repository_of_git() {
     let place = committed();
     let inner = place.repo().join("below/overlay");
@@ -222,6 +241,18 @@ fn a_report_names_no_file_of_this_machine() {
     put(&place.repo().join("a/b/secret.ebuild"), "line one\n".repeat(40) + "canary-secret\n");
     let done = run(&place, ebaudit(&place).arg("merge").args(&parts).args(["--repository", "repo"]));
     assert!(done.stdout.contains("canary-secret"), "{} {}", done.stdout, done.stderr);
+}
+
+#[test]
+fn a_repository_that_is_not_that_of_the_reports_is_told() {
+    let place = overlay();
+    let parts = shards(&place, 1, "json");
+    let other = place.path().join("other");
+    found(&other, "stranger", "", &["app-misc"]);
+    let done = run(&place, ebaudit(&place).arg("merge").args(&parts).args(["--repository", "other"]));
+    let said = "ebaudit: --repository other: it is stranger, the reports are of ";
+    assert!(done.stderr.starts_with(said), "{}", done.stderr);
+    assert_eq!(merge(&place, &parts, &[]).stderr, "");
 }
 
 #[test]

@@ -7,7 +7,6 @@ use super::commands;
 use super::edits::{Judged, Scene};
 use super::rules::Rule;
 use super::suggest::FixKind;
-use crate::edit::question::Wanted;
 use crate::edit::sed::script::{Detail, ScriptCommand};
 use crate::edit::suggest::correct::Move;
 use crate::edit::suggest::layout::Layout;
@@ -34,10 +33,7 @@ pub fn answer(finding: &Finding, judged: &Judged, call: usize, plans: &Plans, sc
     let plan = &plans.calls[call];
     match finding.rule {
         Rule::NoInPlace => {
-            let calls = judged.place.iter().flat_map(|p| &p.records).filter_map(outcome::invocation);
-            if calls.map(|call| Wanted::of(&call)).any(Wanted::would_empty) || !edits_all(judged, scene) {
-                return None;
-            }
+            edits_all(judged, scene).then_some(())?;
             Some(correction(judged, vec![plan.in_place()?], None, "let sed edit in place: -i is missing".to_owned()))
         }
         Rule::PathGone => path_gone(finding, judged, call, plans, scene),

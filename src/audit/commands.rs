@@ -329,35 +329,37 @@ fn can_end(index: usize, file: &str, commands: &[Command], cuts: &[Cut], bench: 
 
 /// What `r` and `R` would have read, as far as it lies where the phase may read.
 fn read_files(cut: &Cut, scene: &Scene) -> HashMap<Vec<u8>, Option<Vec<u8>>> {
-    let mut found = HashMap::new();
-    for command in cut.script.commands.iter().filter(|c| matches!(c.name, b'r' | b'R')) {
-        let Detail::File(name) = &command.detail else { continue };
-        let path = outcome::path(&cut.record.cwd).join(std::ffi::OsStr::from_bytes(name));
-        let path = scene.names.normal(&path);
-        let content = match path.strip_prefix(&scene.filesdir) {
-            // the folder may be reached through links, what lies in it must not lead out
-            Ok(rest) => {
-                std::fs::canonicalize(&scene.filesdir).ok().map(|dir| untrusted::read(&dir.join(rest), BLOB_LIMIT).ok())
-            }
-            Err(_) => scene.names.below_work(&path).and_then(|path| scene.read(path)),
-        };
-        // a fragment may be removed once it is put in
-        let changed = || cut.record.targets.iter().any(|t| t.before != t.after);
-        if let Some(content) = content.filter(|content| content.is_some() || !changed()) {
-            found.insert(name.clone(), content);
-        }
+    let names = cut.script.commands.iter().filter_map(read_name);
+    names.filter_map(|name| Some((name.clone(), read_file(name, cut, scene)?))).collect()
+}
+
+/// The file that a command reads.
+fn read_name(command: &ScriptCommand) -> Option<&Vec<u8>> {
+    match &command.detail {
+        Detail::File(name) if matches!(command.name, b'r' | b'R') => Some(name),
+        _ => None,
     }
-    found
+}
+
+/// What a file to be read holds, in which none is one that is not there; none where that is not known.
+fn read_file(name: &[u8], cut: &Cut, scene: &Scene) -> Option<Option<Vec<u8>>> {
+    let path = outcome::path(&cut.record.cwd).join(std::ffi::OsStr::from_bytes(name));
+    let path = scene.names.normal(&path);
+    let content = match path.strip_prefix(&scene.filesdir) {
+        // the folder may be reached through links, what lies in it must not lead out
+        Ok(rest) => {
+            std::fs::canonicalize(&scene.filesdir).ok().map(|dir| untrusted::read(&dir.join(rest), BLOB_LIMIT).ok())
+        }
+        Err(_) => scene.names.below_work(&path).and_then(|path| scene.read(path)),
+    };
+    // a fragment may be removed once it is put in
+    let changed = || cut.record.targets.iter().any(|t| t.before != t.after);
+    content.filter(|content| content.is_some() || !changed())
 }
 
 /// Whether a command reads a file that is not there.
 fn reads_nothing(command: &ScriptCommand, cut: &Cut, scene: &Scene) -> bool {
-    match &command.detail {
-        Detail::File(name) if matches!(command.name, b'r' | b'R') => {
-            read_files(cut, scene).get(name).is_some_and(Option::is_none)
-        }
-        _ => false,
-    }
+    read_name(command).is_some_and(|name| read_file(name, cut, scene) == Some(None))
 }
 
 /// Where the text went that a place's files had, when the files themselves are gone.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use super::layers::Layers;
 use super::slots::Slots;
@@ -10,6 +11,8 @@ use crate::gentoo::config::PortageConfig;
 use crate::gentoo::masters::RepositorySet;
 use crate::gentoo::mirrors::Mirrors;
 use crate::gentoo::profile::{Profile, UseChange};
+use crate::gentoo::repository::EbuildFile;
+use crate::gentoo::shown::{Shown, ShownError};
 use crate::phase::job::RunDir;
 use crate::phase::portage::Portage;
 use crate::phase::runner::Bounds;
@@ -47,4 +50,14 @@ pub struct Context {
     pub options: Options,
     pub slots: Slots,
     pub stats: Stats,
+    /// What all ebuilds may read, looked for once.
+    pub shown: OnceLock<Result<Shown, ShownError>>,
+}
+
+impl Context {
+    /// What the phases of an ebuild may read of the repositories.
+    pub fn shown(&self, ebuild: &EbuildFile) -> Result<Shown, ShownError> {
+        let all = self.shown.get_or_init(|| Shown::of_all(&self.set, self.options.portage.is_some()));
+        all.as_ref().map_err(Clone::clone)?.with_package(&self.set, ebuild)
+    }
 }

@@ -1,5 +1,6 @@
 //! From places and their traced calls to the report's edits.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,7 @@ use crate::edit::inventory::Call;
 use crate::edit::outcome::{self, CallOutcome, union};
 use crate::edit::place::Place;
 use crate::edit::site::{Sources, named_as_tool};
+use crate::edit::suggest::CallPlan;
 use crate::escape::{escape_path, show};
 use crate::phase::names::Names;
 use crate::phase::notes::Note;
@@ -36,6 +38,8 @@ pub struct Judged {
     /// None for an edit that did not run.
     pub place: Option<Place>,
     pub calls: Vec<CallOutcome>,
+    /// Its first calls with what they ran, where they were asked for.
+    pub laid: OnceCell<Vec<CallPlan>>,
 }
 
 impl Judged {
@@ -50,6 +54,7 @@ impl Judged {
             explained: Vec::new(),
             place,
             calls,
+            laid: OnceCell::new(),
         }
     }
 

@@ -203,8 +203,7 @@ fn phases(
     }
     let eclass_dirs = context.set.eclass_dirs();
     let script = facts.script.clone();
-    let shown = Shown::of(&context.set, ebuild, context.options.portage.is_some());
-    let mut shown = shown.map_err(|error| Failure::invalid(error.to_string()))?;
+    let mut shown = context.shown(ebuild).map_err(|error| Failure::invalid(error.to_string()))?;
     if context.options.portage.is_some() {
         // Portage reads the profile itself, which may lie in another repository
         shown.read.extend(context.profile.directories().filter(|dir| dir.is_dir()).map(Path::to_owned));

@@ -24,9 +24,10 @@ fn by_word(judged: &Judged, command: &Command, scene: &Scene) -> Option<(u32, u3
     let call = place.site.call()?;
     let inventory = &place.site.source.inventory;
     let number = |at: usize| inventory.text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() as u32 + 1;
-    place.records.iter().take(MOST).find_map(|record| {
-        let ran = commands::ran(record, &judged.edit.commands, scene)?;
-        let span = CallPlan::new(call, inventory, vec![ran], BTreeSet::new(), None).place(command.index)?;
-        Some((number(span.start), number(span.end - 1)))
-    })
+    let laid = judged.laid.get_or_init(|| {
+        let ran = place.records.iter().take(MOST).filter_map(|r| commands::ran(r, &judged.edit.commands, scene));
+        ran.map(|ran| CallPlan::new(call, inventory, vec![ran], BTreeSet::new(), None)).collect()
+    });
+    let span = laid.iter().find_map(|plan| plan.place(command.index))?;
+    Some((number(span.start), number(span.end - 1)))
 }

@@ -283,6 +283,26 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(|| "the number is too large".to_owned())
 }
 
+/// A bound, in bytes. None is switched off by 0: with it nothing could run.
+pub fn some_bytes(text: &str) -> Result<u64, String> {
+    bytes(text).and_then(at_least_one)
+}
+
+/// A bound that is a plain number.
+pub fn some<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let number = text.parse().map_err(|_| "a whole number is wanted".to_owned()).and_then(at_least_one)?;
+    T::try_from(number).map_err(|_| "the number is too large".to_owned())
+}
+
+fn at_least_one(number: u64) -> Result<u64, String> {
+    match number {
+        0 => {
+            Err("nothing could run within a bound of 0; where this one is in the way, name a larger number".to_owned())
+        }
+        number => Ok(number),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

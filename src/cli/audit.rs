@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
@@ -79,8 +79,8 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global().context("can't start threads")?;
     let slots = Slots::new(jobs);
     let layers = args.layers.open(&cache, &run.sandbox)?;
-    let stats = Stats::default();
-    let context = Context { set, config, profile, mirrors, store, layers, progress, run, options, slots, stats };
+    let (shown, stats) = (OnceLock::new(), Stats::default());
+    let context = Context { set, config, profile, mirrors, store, layers, progress, run, options, slots, stats, shown };
     let root = context.set.repository.location.clone();
     let below = |p: &Problem| crate::escape::escape_path(p.path.strip_prefix(&root).unwrap_or(&p.path));
     let problem = |p: &Problem| format!("{}: {}", below(p), p.message);
@@ -89,6 +89,9 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let mut work = choose::choose(&args, &context, changes.as_ref(), resolved.ebuilds)?;
     for remark in &work.remarks {
         eprintln!("ebaudit: {}", printable(remark));
+    }
+    if let Some(why) = &work.nothing {
+        eprintln!("ebaudit: nothing is audited: {why}");
     }
     work.remarks.splice(0..0, resolved.problems.iter().map(problem));
     bars.expect(work.ebuilds.len());
@@ -296,18 +299,17 @@ fn guarded(
 }
 
 fn print(args: &AuditArgs, report: &Report, fixed: &[Fixed]) -> Result<()> {
-    let diff = args.output.diff;
     if args.fix && args.output.format != Format::Text {
         // the report is for a program, and stands alone
-        let _ = fix::summary(&mut io::stderr(), fixed, &report.ebuilds, diff);
+        let _ = fix::summary(&mut io::stderr(), args, fixed, &report.ebuilds);
     }
     if args.output.format == Format::Jsonl {
         return Ok(());
     }
     // the diffs are then those of the ebuilds
-    let how = OutputArgs { diff: diff && !args.fix, ..args.output.clone() };
+    let how = OutputArgs { diff: args.output.diff && !args.fix, ..args.output.clone() };
     output::print(&how, report, &|out| match args.fix {
-        true => fix::summary(out, fixed, &report.ebuilds, diff),
+        true => fix::summary(out, args, fixed, &report.ebuilds),
         false => Ok(()),
     })
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use super::args::bytes;
+use super::args::{some, some_bytes};
 use crate::phase::runner::Bounds;
 use crate::phase::sandbox::{Choice, Limits, Tier};
 use crate::source::unpack;
@@ -54,55 +54,55 @@ pub struct BoundArgs {
     sandbox: SandboxArgs,
 
     /// Seconds that the phases of one ebuild may take, and judging its edits as well
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = some::<u64>)]
     timeout: u64,
 
     /// Seconds of the processors that they may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = some::<u64>)]
     cpu_time: u64,
 
     /// Bytes that they may print
-    #[arg(long, value_name = "BYTES[K|M|G]", default_value = "1G", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES[K|M|G]", default_value = "1G", value_parser = some_bytes)]
     max_output: u64,
 
     /// Processes of one ebuild at a time
-    #[arg(long, value_name = "N", default_value_t = 4096)]
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = some::<u64>)]
     max_processes: u64,
 
     /// Memory of its processes together
-    #[arg(long, value_name = "BYTES[K|M|G]", default_value = "8G", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES[K|M|G]", default_value = "8G", value_parser = some_bytes)]
     max_memory: u64,
 
     /// Files that one process may have open
-    #[arg(long, value_name = "N", default_value_t = 4096)]
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = some::<u64>)]
     max_open_files: u64,
 
     /// Bytes of one file
-    #[arg(long, value_name = "BYTES[K|M|G]", default_value = "20G", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES[K|M|G]", default_value = "20G", value_parser = some_bytes)]
     max_file_size: u64,
 
     /// Files, links and folders of one ebuild
-    #[arg(long, value_name = "N", default_value_t = 4_000_000)]
+    #[arg(long, value_name = "N", default_value_t = 4_000_000, value_parser = some::<u64>)]
     pub max_tree_files: u64,
 
     /// Bytes on the disk of one ebuild
-    #[arg(long, value_name = "BYTES[K|M|G]", default_value = "40G", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES[K|M|G]", default_value = "40G", value_parser = some_bytes)]
     pub max_tree_size: u64,
 
     /// Folders within folders
-    #[arg(long, value_name = "N", default_value_t = 256)]
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = some::<usize>)]
     pub max_depth: usize,
 
     /// Bytes that the archives of one ebuild may unpack to
-    #[arg(long, value_name = "BYTES[K|M|G]", default_value = "20G", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES[K|M|G]", default_value = "20G", value_parser = some_bytes)]
     max_unpacked_size: u64,
 
     /// How many times its own size an archive may unpack to, once that is more than 1G
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = some::<u64>)]
     max_ratio: u64,
 
     /// Bytes of the name of an archive's member
-    #[arg(long, value_name = "N", default_value_t = 4095)]
+    #[arg(long, value_name = "N", default_value_t = 4095, value_parser = some::<usize>)]
     max_path: usize,
 }
 
@@ -113,7 +113,8 @@ impl BoundArgs {
 
     pub fn of_phases(&self) -> Bounds {
         Bounds {
-            time: Duration::from_secs(self.timeout),
+            // more than the clock can count to is for ever as well
+            time: Duration::from_secs(self.timeout.min(1 << 30)),
             output: self.max_output,
             limits: Limits {
                 cpu: self.cpu_time,

@@ -28,16 +28,22 @@ enum CacheCommand {
     /// Say what the cache takes of the disk
     Size,
     /// Remove unpacked sources that no run uses, those unused for the longest time first; with --to or with --all
-    Prune {
-        /// Until they take no more than this
-        #[arg(long, value_name = "BYTES[K|M|G]", value_parser = bytes, required_unless_present = "all")]
-        to: Option<u64>,
-        /// All of them, fetched distfiles and results, too
-        #[arg(long, conflicts_with = "to")]
-        all: bool,
-    },
+    Prune(PruneArgs),
     /// Read all unpacked sources again, and remove those that are not what they were
     Verify,
+}
+
+/// How much is to go, one of these.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct PruneArgs {
+    /// Until they take no more than this
+    #[arg(long, value_name = "BYTES[K|M|G]", value_parser = bytes)]
+    to: Option<u64>,
+
+    /// All of them, fetched distfiles and results, too
+    #[arg(long)]
+    all: bool,
 }
 
 /// Does what is asked and says so; the exit status of the contract.
@@ -47,7 +53,7 @@ pub fn run(args: &CacheArgs) -> Result<u8> {
     let mut out = io::stdout().lock();
     let done = match &args.command {
         CacheCommand::Size => size(&dir, &mut out)?,
-        CacheCommand::Prune { to, all } => prune(&dir, to.filter(|_| !all), &mut out)?,
+        CacheCommand::Prune(args) => prune(&dir, args.to.filter(|_| !args.all), &mut out)?,
         CacheCommand::Verify => verify(&dir, &mut out)?,
     };
     Ok(done)

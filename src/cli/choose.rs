@@ -17,12 +17,15 @@ use crate::gentoo::md5_cache::Md5Cache;
 use crate::gentoo::repository::EbuildFile;
 use crate::phase::runner;
 use crate::report::model::ShardInfo;
+use crate::report::plural;
 
 /// What a run has to do.
 pub struct Work {
     pub ebuilds: Vec<EbuildFile>,
     pub shard: Option<ShardInfo>,
     pub remarks: Vec<String>,
+    /// Why there are no ebuilds, where there are none.
+    pub nothing: Option<String>,
 }
 
 /// The ebuilds that the changes touch, that the filters leave, and that fall to this shard.
@@ -32,11 +35,36 @@ pub fn choose(
     changes: Option<&Changes>,
     ebuilds: Vec<EbuildFile>,
 ) -> Result<Work> {
-    let ebuilds = filtered(args, context, touched(context, changes, ebuilds));
+    let named = ebuilds.len();
+    let touched = touched(context, changes, ebuilds);
+    let changed = touched.len();
+    let ebuilds = filtered(args, context, touched);
+    let left = ebuilds.len();
     let remarks = changes.map_or(Vec::new(), Changes::remarks);
-    let Some(choice) = &args.shard else { return Ok(Work { ebuilds, shard: None, remarks }) };
-    let (ebuilds, shard) = shard::take(choice, ebuilds, &context.set.repository.within)?;
-    Ok(Work { ebuilds, shard: Some(shard), remarks })
+    let (ebuilds, shard) = match &args.shard {
+        Some(choice) => {
+            let (ebuilds, shard) = shard::take(choice, ebuilds, &context.set.repository.within)?;
+            (ebuilds, Some(shard))
+        }
+        None => (ebuilds, None),
+    };
+    let of_all = |number| plural(number, "ebuild");
+    let nothing = match &shard {
+        _ if !ebuilds.is_empty() => None,
+        _ if named == 0 => Some("there are no ebuilds in what was named".to_owned()),
+        _ if changed == 0 => {
+            let what = if args.staged { "what is staged touches" } else { "the commits touch" };
+            Some(format!("{what} none of {}", of_all(named)))
+        }
+        _ if left == 0 => {
+            let filters = [("--latest", args.latest), ("--keyworded", args.keyworded), ("--live", args.live)];
+            let given: Vec<&str> = filters.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+            Some(format!("{} leaves none of {}", given.join(" with "), of_all(changed)))
+        }
+        Some(shard) => Some(format!("the share {}/{} has none of {}", shard.index, shard.of, of_all(left))),
+        None => None,
+    };
+    Ok(Work { ebuilds, shard, remarks, nothing })
 }
 
 /// What git says was changed, where the arguments ask.

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::plan::Answer;
+use crate::plan::{Answer, Status};
+use crate::report::printable;
 
 /// The name of the files in the package.* folders.
 const NAME: &str = "ebaudit-plan";
@@ -18,13 +19,21 @@ const FOLDERS: [&str; 5] =
 
 /// Writes `DIR/package.use/ebaudit-plan` and its like, each line under its reason, and `DIR/env/…` as they are named. The
 /// files of an earlier plan go first; but where DIR is a machine's etc/portage their lines are in force, this plan counts
-/// on them, and they stay.
+/// on them, and they stay. Without lines nothing is made, and that is said.
 pub fn write(dir: &Path, answer: &Answer) -> Result<()> {
     let place = |file: &str| if file.starts_with("env/") { dir.join(file) } else { dir.join(file).join(NAME) };
     for file in answer.config.keys() {
         check(dir, &place(file))?;
     }
-    fs::create_dir_all(dir).with_context(|| format!("can't make {}", dir.display()))?;
+    if answer.config.is_empty() {
+        let why = match answer.status {
+            Status::Impossible => "there is no plan",
+            _ => "the plan needs no lines of configuration",
+        };
+        eprintln!("ebaudit: --write {}: {why}; there is nothing to write", printable(&dir.display().to_string()));
+    } else {
+        fs::create_dir_all(dir).with_context(|| format!("can't make {}", dir.display()))?;
+    }
     let in_force = ["make.conf", "make.profile"].iter().any(|name| dir.join(name).symlink_metadata().is_ok());
     if !in_force {
         for path in written(dir) {

@@ -8,20 +8,25 @@ use super::args::AuditArgs;
 use crate::audit::context::Context;
 use crate::audit::suggest::{FixKind, Fixes, Trial};
 use crate::audit::{audit_text, verify};
+use crate::edit::suggest::Plans;
 use crate::escape::escape_path;
 use crate::gentoo::repository::EbuildFile;
 use crate::gentoo::text;
 use crate::phase::runner;
-use crate::report::model::{EbuildReport, Level};
+use crate::report::model::{Applicability, EbuildReport, Finding, Level};
 use crate::report::printable;
 use crate::tree::unified;
 
-/// What fixing came to, of one ebuild or of all.
+/// What fixing came to, of one ebuild.
 #[derive(Debug, Default)]
 pub struct Fixed {
-    pub fixed: usize,
-    /// Unified diffs of the ebuilds.
-    pub diffs: Vec<String>,
+    number: usize,
+    /// The unified diff, where nothing is to be written.
+    diff: Option<String>,
+    /// The lines that have comments now which stood above what went.
+    comments: Vec<u32>,
+    /// What is found in the new text, where the report is that of the old one.
+    left: Option<Vec<Finding>>,
 }
 
 /// What a fix uncovers is fixed in turn, up to so many times.
@@ -45,12 +50,13 @@ pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (Ebuil
     if !args.fix {
         return (report, fixed);
     }
-    let (mut new, mut number, mut last) = (old.clone(), 0, None);
+    let (mut new, mut number, mut last, mut comments) = (old.clone(), 0, None, Vec::new());
     for _ in 0..MOST_ROUNDS {
         let chosen = chosen(args, &fixes);
         // what could not be tried for an interruption is not written
         let next = Some(&chosen).filter(|c| !c.is_empty() && !runner::interrupted());
         let Some((text, done)) = next.and_then(|chosen| fixes.plans.apply(&new, chosen)) else { break };
+        comments = moved(&comments, &fixes.plans, &chosen);
         (new, number) = (text, number + done.len());
         let Ok(script) = verify::lay_out(context, ebuild, "fixed", &new) else { break };
         let (mut report, more) = audit_text(context, ebuild, &script);
@@ -62,25 +68,31 @@ pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (Ebuil
     if new == old {
         return (report, fixed);
     }
+    let text = String::from_utf8_lossy(&new);
+    let is_there = |(line, comment): &(u32, String)| text.lines().nth(*line as usize - 1) == Some(comment);
+    let comments = comments.into_iter().filter(is_there).map(|(line, _)| line).collect();
+    fixed = Fixed { number, comments, ..fixed };
     if args.output.diff {
-        fixed.number(number, unified(&shown, &old, &new));
-        return (report, fixed);
+        let left = last.map(|last| last.findings);
+        return (report, Fixed { diff: unified(&shown, &old, &new), left, ..fixed });
     }
     match write(ebuild, &old, &new) {
-        Err(problem) => eprintln!("ebaudit: {}: {problem}", printable(&shown)),
-        Ok(()) => {
-            fixed.number(number, None);
-            report = last.unwrap_or_else(|| audit_text(context, ebuild, &ebuild.path).0);
+        Err(problem) => {
+            eprintln!("ebaudit: {}: {problem}", printable(&shown));
+            return (report, Fixed::default());
         }
+        Ok(()) => report = last.unwrap_or_else(|| audit_text(context, ebuild, &ebuild.path).0),
     }
     (report, fixed)
 }
 
-impl Fixed {
-    fn number(&mut self, number: usize, diff: Option<String>) {
-        self.fixed = number;
-        self.diffs.extend(diff);
-    }
+/// The comments that stood above what went, those of earlier rounds and of this one, with their lines in the new text.
+fn moved(earlier: &[(u32, String)], plans: &Plans, chosen: &[usize]) -> Vec<(u32, String)> {
+    let lines: Vec<&str> = plans.layout.text.lines().collect();
+    let own = plans.kept_comments(chosen).into_iter();
+    let own = own.filter_map(|line| Some((line, (*lines.get(line as usize - 1)?).to_owned())));
+    let all = earlier.iter().cloned().chain(own);
+    all.map(|(line, comment)| (plans.line_after(chosen, line), comment)).collect()
 }
 
 /// The fixes that are to be written.
@@ -124,17 +136,57 @@ fn replace(path: &Path, data: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The diffs and the last line.
-pub fn summary(out: &mut dyn Write, fixed: &[Fixed], reports: &[EbuildReport], shown_only: bool) -> io::Result<()> {
-    for diff in fixed.iter().flat_map(|f| &f.diffs) {
-        write!(out, "{}", printable(diff))?;
+/// A line for each ebuild with its diff, why findings are left, and the last line.
+pub fn summary(out: &mut dyn Write, args: &AuditArgs, fixed: &[Fixed], reports: &[EbuildReport]) -> io::Result<()> {
+    let would = if args.output.diff { "would be fixed" } else { "fixed" };
+    for (fixed, report) in fixed.iter().zip(reports).filter(|(fixed, _)| fixed.number > 0) {
+        write!(out, "{}: {} {would}", printable(&report.path), fixed.number)?;
+        for line in &fixed.comments {
+            write!(out, "; the comment on line {line} stood above what went, and stays")?;
+        }
+        writeln!(out)?;
+        write!(out, "{}", fixed.diff.as_deref().map(printable).unwrap_or_default())?;
     }
-    let number: usize = fixed.iter().map(|f| f.fixed).sum();
     let findings =
-        reports.iter().flat_map(|r| &r.findings).filter(|f| f.level >= Level::Warning || f.suggestion.is_some());
-    let left = findings.count();
-    match shown_only {
-        true => writeln!(out, "{number} would be fixed, {} left", left.saturating_sub(number)),
-        false => writeln!(out, "{number} fixed, {left} left"),
+        fixed.iter().zip(reports).flat_map(|(fixed, report)| fixed.left.as_ref().unwrap_or(&report.findings));
+    let left: Vec<&Finding> = findings.filter(|f| f.level >= Level::Warning || f.suggestion.is_some()).collect();
+    for why in [Left::Unsafe, Left::ByHand, Left::Nothing, Left::Unwritten] {
+        let number = left.iter().filter(|finding| Left::of(finding, args.unsafe_fixes) == why).count();
+        if number > 0 {
+            writeln!(out, "left: {number} {}", why.words())?;
+        }
+    }
+    let number: usize = fixed.iter().map(|f| f.number).sum();
+    writeln!(out, "{number} {would}, {} left", left.len())
+}
+
+/// Why a finding is still there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Unsafe,
+    ByHand,
+    Nothing,
+    Unwritten,
+}
+
+impl Left {
+    fn of(finding: &Finding, unsafe_fixes: bool) -> Left {
+        match &finding.suggestion {
+            None => Left::Nothing,
+            Some(suggestion) if suggestion.replacement.is_none() => Left::ByHand,
+            Some(suggestion) if suggestion.applicability == Applicability::Unsafe && !unsafe_fixes => Left::Unsafe,
+            Some(_) => Left::Unwritten,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Left::Unsafe => {
+                "for --unsafe-fixes: to be put right rather than removed, in reach of flags or of the machine, or not tried"
+            }
+            Left::ByHand => "to be changed by hand, as the suggestion says",
+            Left::Nothing => "without a change that is known to be right",
+            Left::Unwritten => "that do not go with the others, or that the run did not come to",
+        }
     }
 }

@@ -29,7 +29,15 @@ pub fn run(args: &MergeArgs) -> Result<u8> {
         parts.push((path.display().to_string(), report));
     }
     let (mut report, holes) = merge(parts)?;
-    sources(&mut report, repository(args)?.as_ref());
+    let repository = repository(args)?;
+    if let (Some(path), Some(other)) = (&args.repository, &repository)
+        && other.name != report.repository.name
+    {
+        let of = format!("is {}, the reports are of {}", other.name, report.repository.name);
+        let said = format!("--repository {}: it {of}: no lines of ebuilds are shown", path.display());
+        eprintln!("ebaudit: {}", printable(&said));
+    }
+    sources(&mut report, repository.as_ref());
     if args.output.format == Format::Jsonl {
         let mut sink = Sink::open(&args.output)?;
         for ebuild in &report.ebuilds {

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueEnum;
 
 use super::args::When;
@@ -65,6 +65,12 @@ fn through_links(path: &Path) -> PathBuf {
     path
 }
 
+/// Why no file could be made, without the name that it would have had for the time being.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" at path ").map_or(text.as_str(), |(why, _)| why).to_owned()
+}
+
 /// Where the report goes: standard output, or a new file that takes its name at the end.
 pub struct Sink {
     pub out: Box<dyn Write + Send>,
@@ -97,7 +103,7 @@ impl Sink {
         let path = through_links(path);
         let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let file = tempfile::NamedTempFile::new_in(dir)
-            .with_context(|| format!("-o {}: can't write there", path.display()))?;
+            .map_err(|error| anyhow!("-o {}: can't write there: {}", path.display(), reason(&error)))?;
         let (file, fresh) = file.into_parts();
         Ok(Sink { out: Box::new(io::BufWriter::new(file)), fresh: Some(fresh), failed: None })
     }

@@ -186,13 +186,14 @@ fn list(args: &PlanArgs, movable: &[Movable]) -> Result<()> {
         let name = format!("{}:{}", one.package, one.slot);
         let (family, consumers) = (one.family, one.consumers);
         out.push_str(&format!(
-            "{name:width$}  {} -> {}  (sub-slot {} -> {}; family of {family}, {consumers} bound)\n",
+            "{name:width$}  {} -> {}  (sub-slot {} -> {}; family of at most {family}, {consumers} bound)\n",
             one.version, one.to_version, one.subslot, one.to_subslot
         ));
     }
-    if movable.is_empty() {
-        out.push_str("no installed package has another sub-slot to move to\n");
-    }
+    out.push_str(match movable.is_empty() {
+        true => "no installed package has another sub-slot to move to\n",
+        false => "family: all that pin each other; a plan leaves those of them that need not move\n",
+    });
     put(args, printable(&out).as_bytes())
 }
 

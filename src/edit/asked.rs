@@ -7,17 +7,15 @@ use crate::phase::stack::Frame;
 /// `frames` is the stack of the call, innermost first.
 pub fn asked(site: &Site, frames: &[Frame], sources: &mut Sources) -> bool {
     let Some(call) = site.call() else { return false };
-    let mut call: Call = call.clone();
     let function = Some(site.origin.function.as_str());
     let mut callers = frames.iter().skip_while(|frame| Some(frame.function.as_str()) != function).skip(1);
-    loop {
-        if call.asked {
-            return true;
-        }
-        let Some(name) = call.function.as_deref().filter(|_| call.ends_function) else { return false };
-        let Some(caller) = callers.next().and_then(|frame| sources.call_of(frame, name)) else { return false };
-        call = caller;
-    }
+    answers(call, &mut callers, sources)
+}
+
+fn answers(call: &Call, callers: &mut dyn Iterator<Item = &Frame>, sources: &mut Sources) -> bool {
+    let caller = |name| sources.call_of(callers.next()?, name);
+    let function = call.function.as_deref().filter(|_| call.ends_function);
+    call.asked || function.and_then(caller).is_some_and(|caller| answers(&caller, callers, sources))
 }
 
 /// Whether a command runs a function, by itself or as what it is handed.

@@ -53,11 +53,6 @@ impl Wanted {
     pub fn beside_nothing(self, asked: bool) -> bool {
         self.unknown || self.quiet || self.status || self.beside_a_log(asked)
     }
-
-    /// Whether editing in place would leave nothing of a file.
-    pub fn would_empty(self) -> bool {
-        !self.prints
-    }
 }
 
 /// The file that a command writes.
@@ -120,8 +115,5 @@ mod tests {
             let wanted = wanted(argv);
             assert_eq!((wanted.beside_a_log(false), wanted.beside_a_log(true)), (plain, asked), "{argv:?}");
         }
-        assert!(wanted(&["sed", "-n", "s/a/b/", "f"]).would_empty());
-        assert!(!wanted(&["sed", "-n", "s/a/b/p", "f"]).would_empty());
-        assert!(!wanted(&["sed", "s/a/b/", "f"]).would_empty());
     }
 }

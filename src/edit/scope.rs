@@ -2,6 +2,8 @@
 
 use tree_sitter::Node;
 
+use super::syntax::next_statement;
+
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     pub function: Option<String>,
@@ -85,7 +87,7 @@ fn condition(node: Node) -> Option<Node> {
     })
 }
 
-fn is_loop(node: Node) -> bool {
+pub fn is_loop(node: Node) -> bool {
     matches!(node.kind(), "for_statement" | "while_statement" | "c_style_for_statement")
 }
 
@@ -102,10 +104,7 @@ fn is_branch(node: Node, child: Node) -> bool {
 
 /// Whether `child` gives `node` its status.
 fn is_last(node: Node, child: Node) -> bool {
-    let mut next = child.next_named_sibling();
-    while let Some(comment) = next.filter(|n| n.kind() == "comment") {
-        next = comment.next_named_sibling();
-    }
+    let next = next_statement(child);
     match node.kind() {
         "function_definition" | "redirected_statement" => true,
         "compound_statement" | "list" | "pipeline" | "subshell" | "else_clause" => next.is_none(),

@@ -1,6 +1,6 @@
 //! The syntax tree of a piece of bash, whose nodes have the same places as the text.
 
-use tree_sitter::{Parser, Tree};
+use tree_sitter::{Node, Parser, Tree};
 
 use super::asides;
 
@@ -16,6 +16,11 @@ pub fn tree(text: &str) -> Option<Tree> {
 /// end of a here-document that is named in them.
 fn ascii(text: String) -> Vec<u8> {
     text.into_bytes().into_iter().map(|byte| if byte.is_ascii() { byte } else { b'.' }).collect()
+}
+
+/// What stands behind a node among those beside it, comments passed over.
+pub fn next_statement(node: Node) -> Option<Node> {
+    std::iter::successors(node.next_named_sibling(), Node::next_named_sibling).find(|next| next.kind() != "comment")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::repos_conf::{ReposConf, ReposConfError};
 use super::varfile::{self, VarFileError, Variables};
+use super::within::Within;
 
 /// Why the configuration can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -45,13 +46,14 @@ impl PortageConfig {
         known.insert("PORTAGE_CONFIGROOT".to_owned(), root.to_string_lossy().into_owned());
         let paths = known.clone();
 
+        let anywhere = Within::anywhere();
         let mut globals: Variables = DEFAULTS.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         known.extend(globals.clone());
-        globals.extend(varfile::read(&shared.join("make.globals"), &mut known, false)?.unwrap_or_default());
+        globals.extend(varfile::read(&shared.join("make.globals"), &mut known, false, &anywhere)?.unwrap_or_default());
 
         let mut conf = Variables::new();
         for file in [root.join("etc/make.conf"), etc.join("make.conf")] {
-            conf.extend(varfile::read(&file, &mut known, true)?.unwrap_or_default());
+            conf.extend(varfile::read(&file, &mut known, true, &anywhere)?.unwrap_or_default());
         }
         conf.retain(|name, _| !name.starts_with("__"));
 

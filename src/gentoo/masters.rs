@@ -184,7 +184,7 @@ impl RepositorySet {
 
 fn open_override(name: &str, path: &Path, audited: &Repository) -> Result<Repository, MastersError> {
     // a name for the audited repository, or a part of it, makes it no better
-    Repository::open_within(path, Some(name), audited.within.of(path)).map_err(|source| MastersError::Override {
+    audited.open_other(path, Some(name)).map_err(|source| MastersError::Override {
         name: name.to_owned(),
         path: path.to_owned(),
         source,
@@ -208,9 +208,7 @@ impl Finder<'_> {
         // a section that points to no repository is passed over, as by Portage
         let section = self.config.repositories().section(name);
         let configured = section.and_then(|section| section.location.as_ref());
-        if let Some(found) =
-            configured.and_then(|path| Repository::open_within(path, Some(name), self.repository.within.of(path)).ok())
-        {
+        if let Some(found) = configured.and_then(|path| self.repository.open_other(path, Some(name)).ok()) {
             return Ok(Some(found));
         }
         Ok(self.beside(name))
@@ -225,7 +223,7 @@ impl Finder<'_> {
         let real = given.canonicalize().ok();
         std::iter::once(given).chain(real).find_map(|location| {
             let path = location.parent()?.join(name);
-            let found = Repository::open_within(&path, None, self.repository.within.of(&path)).ok()?;
+            let found = self.repository.open_other(&path, None).ok()?;
             (found.name == name).then_some(found)
         })
     }

@@ -106,11 +106,12 @@ impl Repository {
         Repository::open_within(location, None, Within::root(location))
     }
 
-    pub(super) fn open_within(
-        location: &Path,
-        name: Option<&str>,
-        within: Within,
-    ) -> Result<Repository, RepositoryError> {
+    /// Another one that this one names or lies beside: where it lies within this one, its links must not lead out either.
+    pub(super) fn open_other(&self, location: &Path, name: Option<&str>) -> Result<Repository, RepositoryError> {
+        Repository::open_within(location, name, self.within.of(location))
+    }
+
+    fn open_within(location: &Path, name: Option<&str>, within: Within) -> Result<Repository, RepositoryError> {
         let location = std::path::absolute(location).unwrap_or_else(|_| location.to_owned());
         if !location.is_dir() {
             return Err(RepositoryError::NoDirectory(location));
@@ -227,7 +228,7 @@ impl Repository {
 }
 
 /// Whether a directory has what makes it a repository.
-pub(super) fn is_repository(dir: &Path) -> bool {
+pub(crate) fn is_repository(dir: &Path) -> bool {
     dir.join("profiles/repo_name").is_file() || dir.join("metadata/layout.conf").is_file()
 }
 

@@ -17,7 +17,7 @@ pub struct Shown {
 }
 
 /// Why an ebuild's files can't be shown to it.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShownError {
     #[error(
         "{} leads by a link out of its repository or to the whole of it, where nothing may be read; put a copy in its place, or list the \
@@ -41,17 +41,14 @@ const OF_PORTAGE: [&str; 4] = ["profiles", "licenses", "metadata/layout.conf", "
 impl Shown {
     /// For the phases of an ebuild of the set's own repository; `portage` where Portage runs them.
     pub fn of(set: &RepositorySet, ebuild: &EbuildFile, portage: bool) -> Result<Shown, ShownError> {
+        Shown::of_all(set, portage)?.with_package(set, ebuild)
+    }
+
+    /// What all ebuilds of the set's own repository may read.
+    pub fn of_all(set: &RepositorySet, portage: bool) -> Result<Shown, ShownError> {
         let own = &set.repository.location;
-        let mut look = Look::new(set);
-        let package = ebuild.dir();
-        let eclass = own.join("eclass");
-        for dir in [package, &eclass] {
-            match look.is_inside(dir) {
-                Some(true) => look.tree(dir)?,
-                Some(false) => return Err(ShownError::LeadsOut(dir.to_owned())),
-                None => {}
-            }
-        }
+        let mut look = Look::new(set, Shown { read: Vec::new(), hide: set.all_locations() });
+        look.own(&own.join("eclass"))?;
         let locations = set.locations();
         let home = own.canonicalize().ok();
         for location in &locations {
@@ -70,11 +67,18 @@ impl Shown {
         }
         Ok(look.shown)
     }
+
+    /// The same with an ebuild's own package.
+    pub fn with_package(&self, set: &RepositorySet, ebuild: &EbuildFile) -> Result<Shown, ShownError> {
+        let mut look = Look::new(set, self.clone());
+        look.own(ebuild.dir())?;
+        Ok(look.shown)
+    }
 }
 
 /// Whether a file that is there may be shown to the ebuilds of the set's repository.
 pub fn is_showable(set: &RepositorySet, path: &Path) -> bool {
-    Look::new(set).is_inside(path) == Some(true)
+    Look::new(set, Shown::default()).is_inside(path) == Some(true)
 }
 
 struct Look {
@@ -85,9 +89,8 @@ struct Look {
 }
 
 impl Look {
-    fn new(set: &RepositorySet) -> Look {
+    fn new(set: &RepositorySet, shown: Shown) -> Look {
         let roots = set.locations().iter().filter_map(|l| l.canonicalize().ok()).collect();
-        let shown = Shown { read: Vec::new(), hide: set.all_locations() };
         Look { roots, shown, left: MAX_ENTRIES }
     }
 
@@ -99,6 +102,15 @@ impl Look {
         let below = self.roots.iter().filter_map(|root| real.strip_prefix(root).ok());
         // the whole of a repository is not asked for by anybody honest
         Some(below.filter(|b| *b != Path::new("")).any(|b| open(b) && !first_hidden(b)))
+    }
+
+    /// Shows a folder of the ebuild's own repository, where there is one.
+    fn own(&mut self, dir: &Path) -> Result<(), ShownError> {
+        match self.is_inside(dir) {
+            Some(true) => self.tree(dir),
+            Some(false) => Err(ShownError::LeadsOut(dir.to_owned())),
+            None => Ok(()),
+        }
     }
 
     /// Shows `path` with all that links within it lead to, as long as that is inside.

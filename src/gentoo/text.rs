@@ -43,19 +43,10 @@ const MAX_SIZE: u64 = 64 << 20;
 /// (a pipe, a device) is an error, and so are the files of /proc and one of more than 64 MiB. /dev/null, with which a
 /// file is switched off, is empty.
 pub fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
-    read_bytes_in(path, &Within::anywhere())
+    Within::anywhere().read_bytes(path)
 }
 
-pub(super) fn read_bytes_in(path: &Path, within: &Within) -> Result<Option<Vec<u8>>, ReadError> {
-    let wrap = |source| ReadError { path: path.to_owned(), source };
-    match within.check(path).and_then(|()| bounded(path)) {
-        Ok(bytes) => Ok(bytes),
-        Err(error) if is_absent(&error) => Ok(None),
-        Err(error) => Err(wrap(error)),
-    }
-}
-
-fn bounded(path: &Path) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn bounded(path: &Path) -> io::Result<Option<Vec<u8>>> {
     // asked before it is opened, which may do something to a device; and again of what was opened
     if let Some(bytes) = unread(&fs::metadata(path)?)? {
         return Ok(bytes);
@@ -96,40 +87,24 @@ fn too_large() -> io::Error {
     io::Error::new(io::ErrorKind::FileTooLarge, "larger than 64 MiB")
 }
 
-fn is_absent(error: &io::Error) -> bool {
+pub(super) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// [`read_bytes`] as text; what is no UTF-8 becomes U+FFFD, as Portage reads these files.
 pub fn read(path: &Path) -> Result<Option<String>, ReadError> {
-    read_in(path, &Within::anywhere())
-}
-
-pub(super) fn read_in(path: &Path, within: &Within) -> Result<Option<String>, ReadError> {
-    Ok(read_bytes_in(path, within)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    Within::anywhere().read(path)
 }
 
 /// The first line of a file without blanks around it, `None` where there is no file.
 pub fn first_line(path: &Path) -> Result<Option<String>, ReadError> {
-    Ok(read(path)?.map(|text| first_of(&text)))
-}
-
-pub(super) fn first_of(text: &str) -> String {
-    text.lines().next().unwrap_or("").trim().to_owned()
+    Within::anywhere().first_line(path)
 }
 
 /// The lines of a file, or of all files below a directory in the order of their names, without
 /// remarks (`#` to the end of the line at its start or after a blank) and empty lines, as Portage's grabfile.
 pub fn lines(path: &Path) -> Result<Vec<Line>, ReadError> {
-    lines_in(path, &Within::anywhere())
-}
-
-pub(super) fn lines_in(path: &Path, within: &Within) -> Result<Vec<Line>, ReadError> {
-    let mut first = None;
-    let lines = gather(path, within, &mut |error| {
-        first.get_or_insert(error);
-    });
-    first.map_or(Ok(lines), Err)
+    Within::anywhere().lines(path)
 }
 
 /// [`lines`] of the files that can be read; the errors are handed to `complain`.
@@ -137,10 +112,10 @@ pub fn lines_sound(path: &Path, complain: &mut dyn FnMut(ReadError)) -> Vec<Line
     gather(path, &Within::anywhere(), complain)
 }
 
-fn gather(path: &Path, within: &Within, complain: &mut dyn FnMut(ReadError)) -> Vec<Line> {
+pub(super) fn gather(path: &Path, within: &Within, complain: &mut dyn FnMut(ReadError)) -> Vec<Line> {
     let mut out = Vec::new();
-    for file in files_in(path, within).map_err(&mut *complain).unwrap_or_default() {
-        let text = read_in(&file, within).unwrap_or_else(|error| {
+    for file in within.files(path).map_err(&mut *complain).unwrap_or_default() {
+        let text = within.read(&file).unwrap_or_else(|error| {
             complain(error);
             None
         });
@@ -161,61 +136,14 @@ fn strip_remark(line: &str) -> String {
     words.join(" ")
 }
 
-/// The directories of version control that Portage passes over (those with a dot are hidden anyway).
-const VERSION_CONTROL: [&str; 3] = ["CVS", "RCS", "SCCS"];
-
 /// A file itself, or what is no directory below a directory, sorted, without hidden ones, backups (`~`) and version control.
 pub fn files(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
-    files_in(path, &Within::anywhere())
-}
-
-pub(super) fn files_in(path: &Path, within: &Within) -> Result<Vec<PathBuf>, ReadError> {
-    let mut out = Vec::new();
-    let mut stack = vec![(path.to_owned(), 0)];
-    while let Some((at, depth)) = stack.pop() {
-        // a link that leads back up must not keep us here for ever
-        if depth > 32 {
-            continue;
-        }
-        match fs::metadata(&at) {
-            Ok(meta) if meta.is_dir() => {
-                for name in sorted_names_in(&at, within)?.into_iter().rev() {
-                    let shown = name.to_string_lossy();
-                    if shown.starts_with('.') || shown.ends_with('~') {
-                        continue;
-                    }
-                    if VERSION_CONTROL.contains(&&*shown) && at.join(&name).is_dir() {
-                        continue;
-                    }
-                    stack.push((at.join(&name), depth + 1));
-                }
-            }
-            Err(error) if is_absent(&error) => {}
-            // what can't be read is told when it is read
-            _ => out.push(at),
-        }
-    }
-    Ok(out)
+    Within::anywhere().files(path)
 }
 
 /// The names in a directory, sorted by their bytes; none where there is no directory.
 pub fn sorted_names(dir: &Path) -> Result<Vec<std::ffi::OsString>, ReadError> {
-    sorted_names_in(dir, &Within::anywhere())
-}
-
-pub(super) fn sorted_names_in(dir: &Path, within: &Within) -> Result<Vec<std::ffi::OsString>, ReadError> {
-    let wrap = |source| ReadError { path: dir.to_owned(), source };
-    let entries = match within.check(dir).and_then(|()| fs::read_dir(dir)) {
-        Ok(entries) => entries,
-        Err(error) if is_absent(&error) => return Ok(Vec::new()),
-        Err(error) => return Err(wrap(error)),
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        names.push(entry.map_err(wrap)?.file_name());
-    }
-    names.sort();
-    Ok(names)
+    Within::anywhere().sorted_names(dir)
 }
 
 #[cfg(test)]

@@ -47,16 +47,7 @@ pub type Variables = BTreeMap<String, String>;
 ///
 /// `known` are the values that `${NAME}` stands for; it learns what the file sets. With `sourcing`
 /// (make.conf) `source FILE` is followed. `None` where there is no such file.
-pub fn read(path: &Path, known: &mut Variables, sourcing: bool) -> Result<Option<Variables>, VarFileError> {
-    read_all(path, known, sourcing, &Within::anywhere())
-}
-
-/// [`read`] of a profile's file, which sources nothing and may be a stranger's.
-pub fn read_within(path: &Path, known: &mut Variables, within: &Within) -> Result<Option<Variables>, VarFileError> {
-    read_all(path, known, false, within)
-}
-
-fn read_all(
+pub fn read(
     path: &Path,
     known: &mut Variables,
     sourcing: bool,
@@ -360,12 +351,18 @@ mod tests {
         let main = dir.path().join("make.conf");
         std::fs::write(&main, "HERE=more\nsource \"$HERE.conf\"\nUSE=\"$USE b\"\n").unwrap();
         std::fs::write(dir.path().join("more.conf"), "USE=a\n").unwrap();
-        let set = read(&main, &mut Variables::new(), true).unwrap().unwrap();
+        let set = read(&main, &mut Variables::new(), true, &Within::anywhere()).unwrap().unwrap();
         assert_eq!(set["USE"], "a b");
         std::fs::write(dir.path().join("more.conf"), "source make.conf\n").unwrap();
-        assert!(matches!(read(&main, &mut Variables::new(), true), Err(VarFileError::Endless { .. })));
+        assert!(matches!(
+            read(&main, &mut Variables::new(), true, &Within::anywhere()),
+            Err(VarFileError::Endless { .. })
+        ));
         std::fs::remove_file(dir.path().join("more.conf")).unwrap();
-        assert!(matches!(read(&main, &mut Variables::new(), true), Err(VarFileError::NoSource { .. })));
+        assert!(matches!(
+            read(&main, &mut Variables::new(), true, &Within::anywhere()),
+            Err(VarFileError::NoSource { .. })
+        ));
     }
 
     #[test]
@@ -373,9 +370,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("1"), "A=1\nB=1\n").unwrap();
         std::fs::write(dir.path().join("2"), "A=\"$A 2\"\n").unwrap();
-        let set = read(dir.path(), &mut Variables::new(), true).unwrap().unwrap();
+        let set = read(dir.path(), &mut Variables::new(), true, &Within::anywhere()).unwrap().unwrap();
         assert_eq!((set["A"].as_str(), set["B"].as_str()), ("1 2", "1"));
-        assert!(read(&dir.path().join("x"), &mut Variables::new(), true).unwrap().is_none());
+        assert!(read(&dir.path().join("x"), &mut Variables::new(), true, &Within::anywhere()).unwrap().is_none());
     }
 
     proptest! {

@@ -1,10 +1,14 @@
 //! Reading in a repository of strangers: what a link there leads to outside of it is neither read nor listed.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::text::{self, Line, ReadError};
+
+/// The directories of version control that Portage passes over (those with a dot are hidden anyway).
+const VERSION_CONTROL: [&str; 3] = ["CVS", "RCS", "SCCS"];
 
 /// Where files may lie that are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,39 +63,83 @@ impl Within {
 
     /// [`text::read_bytes`]
     pub fn read_bytes(&self, path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
-        text::read_bytes_in(path, self)
+        let wrap = |source| ReadError { path: path.to_owned(), source };
+        match self.check(path).and_then(|()| text::bounded(path)) {
+            Ok(bytes) => Ok(bytes),
+            Err(error) if text::is_absent(&error) => Ok(None),
+            Err(error) => Err(wrap(error)),
+        }
     }
 
     /// [`text::read`]
     pub fn read(&self, path: &Path) -> Result<Option<String>, ReadError> {
-        text::read_in(path, self)
+        Ok(self.read_bytes(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
     /// [`text::first_line`]
     pub fn first_line(&self, path: &Path) -> Result<Option<String>, ReadError> {
-        Ok(self.read(path)?.map(|text| text::first_of(&text)))
+        Ok(self.read(path)?.map(|text| text.lines().next().unwrap_or("").trim().to_owned()))
     }
 
     /// [`text::lines`]
     pub fn lines(&self, path: &Path) -> Result<Vec<Line>, ReadError> {
-        text::lines_in(path, self)
+        let mut first = None;
+        let lines = text::gather(path, self, &mut |error| {
+            first.get_or_insert(error);
+        });
+        first.map_or(Ok(lines), Err)
     }
 
     /// [`text::files`]
     pub fn files(&self, path: &Path) -> Result<Vec<PathBuf>, ReadError> {
-        text::files_in(path, self)
+        let mut out = Vec::new();
+        let mut stack = vec![(path.to_owned(), 0)];
+        while let Some((at, depth)) = stack.pop() {
+            // a link that leads back up must not keep us here for ever
+            if depth > 32 {
+                continue;
+            }
+            match fs::metadata(&at) {
+                Ok(meta) if meta.is_dir() => {
+                    for name in self.sorted_names(&at)?.into_iter().rev() {
+                        let shown = name.to_string_lossy();
+                        if shown.starts_with('.') || shown.ends_with('~') {
+                            continue;
+                        }
+                        if VERSION_CONTROL.contains(&&*shown) && at.join(&name).is_dir() {
+                            continue;
+                        }
+                        stack.push((at.join(&name), depth + 1));
+                    }
+                }
+                Err(error) if text::is_absent(&error) => {}
+                // what can't be read is told when it is read
+                _ => out.push(at),
+            }
+        }
+        Ok(out)
     }
 
     /// [`text::sorted_names`]
     pub fn sorted_names(&self, dir: &Path) -> Result<Vec<OsString>, ReadError> {
-        text::sorted_names_in(dir, self)
+        let wrap = |source| ReadError { path: dir.to_owned(), source };
+        let entries = match self.check(dir).and_then(|()| fs::read_dir(dir)) {
+            Ok(entries) => entries,
+            Err(error) if text::is_absent(&error) => return Ok(Vec::new()),
+            Err(error) => return Err(wrap(error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            names.push(entry.map_err(wrap)?.file_name());
+        }
+        names.sort();
+        Ok(names)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use std::os::unix::fs::symlink;
 
     #[test]

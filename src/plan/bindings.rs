@@ -57,7 +57,7 @@ pub struct Movable {
     /// The newest visible version of the slot, and its sub-slot.
     pub to_version: String,
     pub to_subslot: String,
-    /// How many packages pin each other with it, itself included.
+    /// How many packages pin each other with it, itself included; of these a plan leaves those that need not move.
     pub family: usize,
     /// How many records are bound to one of these.
     pub consumers: usize,

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crate::gentoo::dependency::{Atom, Dep};
 
 use super::answer::BlockerKind;
-use super::fault::{Fault, no_version, own_fault, required_use_can_hold};
+use super::fault::{Fault, is_bound_by_version, no_version, own_fault, required_use_can_hold};
 use super::goal::Goal;
 use super::problem::Terms;
 use super::scope::{Scope, satisfied_today, use_holds};
@@ -382,7 +382,9 @@ impl Court<'_, '_> {
         let record = deaths.iter().find(|(id, _)| universe.instances[*id].installed);
         // what the installed version says is nearest to the reader, but a binding alone does not hold it
         let telling = record.filter(|(_, death)| {
-            let held = |(_, atom): &(Kind, Atom)| !atom.is_built() || self.is_bound_by_version(atom);
+            let held = |(_, atom): &(Kind, Atom)| {
+                !atom.is_built() || is_bound_by_version(self.universe, atom, |id| self.is_alive(id))
+            };
             offered.is_some() && death.want.as_ref().is_some_and(held)
         });
         let offered = telling.or(offered);
@@ -400,16 +402,8 @@ impl Court<'_, '_> {
         }
     }
 
-    /// Whether the version that an atom asks for, and not its binding alone, leaves nothing that could be.
-    fn is_bound_by_version(&self, atom: &Atom) -> bool {
-        let universe = self.universe;
-        let all = universe.installed(atom.name()).iter().chain(universe.offered(atom.name()));
-        let fits = |id: &Id| self.is_alive(*id) && atom.version_test().matches(&universe.instances[*id].cpv.version);
-        !all.copied().any(|id| fits(&id))
-    }
-
     /// The fault of a package that holds what the goal replaces.
     fn own_fault(&self, id: Id, want: Option<(Kind, Atom)>) -> Fault {
-        own_fault(self.universe, id, want, |atom| self.universe.matching(atom).iter().any(|&id| self.is_alive(id)))
+        own_fault(self.universe, id, want, |id| self.is_alive(id))
     }
 }

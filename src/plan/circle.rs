@@ -48,8 +48,8 @@ fn alike(universe: &Universe<'_>, waits: &Waits, circle: &[Id], id: Id) -> Vec<I
     let own = &universe.instances[id];
     let outright = |other: Id| {
         let mut found = BTreeSet::new();
-        for (kind, dep) in universe.instances[other].dependencies().filter(|(kind, _)| kind.is_for_building()) {
-            if let (true, Dep::Atom(atom)) = (kind.is_for_building(), dep)
+        for (_, dep) in universe.instances[other].dependencies().filter(|(kind, _)| kind.is_for_building()) {
+            if let Dep::Atom(atom) = dep
                 && !atom.is_blocker()
                 && State::today().satisfiers(universe, other, atom).is_empty()
             {

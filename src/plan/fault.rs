@@ -25,13 +25,14 @@ pub struct Fault {
     pub lifts: Vec<Id>,
 }
 
-/// The fault of the instance's package: what its atom holds fast.
-pub fn own_fault(
-    universe: &Universe<'_>,
-    id: Id,
-    want: Option<(Kind, Atom)>,
-    is_there: impl Fn(&Atom) -> bool,
-) -> Fault {
+/// Whether the version that an atom asks for, and not its binding alone, leaves nothing that could be.
+pub fn is_bound_by_version(universe: &Universe<'_>, atom: &Atom, is_alive: impl Fn(Id) -> bool) -> bool {
+    let mut all = universe.installed(atom.name()).iter().chain(universe.offered(atom.name()));
+    !all.any(|&id| is_alive(id) && atom.version_test().matches(&universe.instances[id].cpv.version))
+}
+
+/// The fault of the instance's package: what its atom holds fast, where only what `is_alive` can be.
+pub fn own_fault(universe: &Universe<'_>, id: Id, want: Option<(Kind, Atom)>, is_alive: impl Fn(Id) -> bool) -> Fault {
     let instance = &universe.instances[id];
     let (name, cpv) = (instance.name.clone(), instance.cpv());
     let none = universe.offered(&name).is_empty();
@@ -44,11 +45,14 @@ pub fn own_fault(
             lifts: Vec::new(),
         };
     };
+    let is_there = || universe.matching(&atom).iter().any(|&id| is_alive(id));
+    let by_binding = atom.is_built() && !is_bound_by_version(universe, &atom, &is_alive);
     use VersionTest::*;
     let what = match atom.version_test() {
         _ if instance.installed && none => BlockerKind::NoEbuild,
         _ if atom.is_blocker() => BlockerKind::HardBlock,
-        _ if !atom.use_deps.is_empty() && is_there(&atom) => BlockerKind::Use,
+        _ if !atom.use_deps.is_empty() && is_there() => BlockerKind::Use,
+        _ if by_binding => BlockerKind::Pinned,
         Less(_) | LessOrEqual(_) | StartsWith(_) => BlockerKind::UpperBound,
         Greater(_) | GreaterOrEqual(_) if atom.subslot().is_none() || atom.is_built() => BlockerKind::LowerBound,
         _ => BlockerKind::Pinned,
@@ -64,6 +68,9 @@ pub fn own_fault(
             kind.name()
         ),
         BlockerKind::LowerBound => format!("{cpv} goes with newer versions only ({} {atom})", kind.name()),
+        _ if by_binding => {
+            format!("{cpv} is bound to the sub-slot that it was built against ({} {atom})", kind.name())
+        }
         _ if !(pins(&atom) || atom.is_built() || atom.slot().is_some()) => {
             format!("{cpv} needs {atom} ({}), which can't stay beside the goal", kind.name())
         }
@@ -72,17 +79,27 @@ pub fn own_fault(
     Fault { name, kind: what, needs: Some(atom.to_string()), because, lifts: Vec::new() }
 }
 
+/// How many versions or sub-slots are named where the one asked for is not there.
+const MOST_NAMED: usize = 5;
+
 pub fn no_version(universe: &Universe<'_>, goal: &Goal) -> Fault {
     let name: Rc<str> = Rc::from(goal.atom.name());
-    let offered: Vec<String> = universe
-        .offered(&name)
-        .iter()
-        .map(|&id| universe.instances[id].cpv.version.as_str().to_owned())
-        .take(5)
-        .collect();
-    let (kind, there) = match offered.is_empty() {
-        true => (BlockerKind::NoEbuild, "no repository has an ebuild of it".to_owned()),
-        false => (BlockerKind::NoVersion, format!("the repositories have {}", offered.join(", "))),
+    let offered = || universe.offered(&name).iter().map(|&id| &universe.instances[id]);
+    let mut subslots: Vec<&str> = Vec::new();
+    for one in offered().filter(|one| goal.subslot.is_some() && one.is_matched_by(&goal.atom)) {
+        if !subslots.contains(&&*one.subslot) {
+            subslots.push(&one.subslot);
+        }
+    }
+    let versions = || offered().map(|one| one.cpv.version.as_str()).take(MOST_NAMED).collect::<Vec<_>>();
+    let (kind, there) = match (offered().next(), subslots.len()) {
+        (None, _) => (BlockerKind::NoEbuild, "no repository has an ebuild of it".to_owned()),
+        (_, 0) => (BlockerKind::NoVersion, format!("the repositories have {}", versions().join(", "))),
+        (_, number) => {
+            let what = if number == 1 { "sub-slot" } else { "sub-slots" };
+            subslots.truncate(MOST_NAMED);
+            (BlockerKind::NoVersion, format!("the repositories have the {what} {}", subslots.join(", ")))
+        }
     };
     Fault {
         name,

@@ -207,11 +207,8 @@ fn explain(
         .iter()
         .find_map(|&id| {
             let broken = state.broken(universe, id).into_iter().next()?;
-            let there = |atom: &Atom| {
-                let present = state.present(universe, atom.name());
-                present.iter().any(|&id| universe.instances[id].is_matched_by(atom))
-            };
-            Some(own_fault(universe, id, Some((broken.kind, broken.atom)), there))
+            let is_there = |id: Id| state.present(universe, &universe.instances[id].name).contains(&id);
+            Some(own_fault(universe, id, Some((broken.kind, broken.atom)), is_there))
         })
         .or_else(|| needed_of(universe, &state, &solution, name))
         .unwrap_or_else(|| Fault {

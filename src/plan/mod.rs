@@ -76,7 +76,7 @@ pub fn plan(source: &dyn Source, goals: &[String], options: &Options) -> Result<
         }
     }
     let names: Vec<Rc<str>> = goals.iter().map(|goal| Rc::from(goal.atom.name())).collect();
-    let terms = Terms {
+    let mut terms = Terms {
         without: options.without.iter().cloned().collect(),
         keep: options.keep.iter().cloned().collect(),
         ..Terms::default()
@@ -89,7 +89,6 @@ pub fn plan(source: &dyn Source, goals: &[String], options: &Options) -> Result<
         .collect();
     // bindings that are broken today are mended where that can be; and what only an absence would break is looked at only
     // if there is no way without
-    let mut terms = terms;
     for (leave_broken, absence) in [(false, false), (false, true), (true, false), (true, true)] {
         terms.leave_broken = leave_broken;
         let scope = Scope::around(&mut universe, &names, absence);
@@ -123,8 +122,8 @@ fn hidden(universe: &Universe<'_>, goal: &Goal) -> Option<Remark> {
         .iter()
         .map(|&id| &universe.instances[id])
         .max_by(|a, b| a.cpv.version.cmp(&b.cpv.version))?;
-    let offered = universe.offered(goal.atom.name()).iter().map(|&id| &universe.instances[id]);
-    let newer = offered.into_iter().find(|one| {
+    let mut offered = universe.offered(goal.atom.name()).iter().map(|&id| &universe.instances[id]);
+    let newer = offered.find(|one| {
         one.slot == installed.slot
             && one.subslot != installed.subslot
             && one.cpv.version > installed.cpv.version

@@ -157,9 +157,15 @@ fn span(source: &str, finding: &Finding) -> Option<std::ops::Range<usize>> {
     range
 }
 
+/// Under a line that says whose they are, and that programs which apply a diff pass over.
 fn diffs(out: &mut dyn Write, ebuild: &EbuildReport) -> io::Result<()> {
-    for diff in ebuild.changed.iter().filter_map(|c| c.diff.as_ref()) {
-        writeln!(out, "{}", printable(diff).trim_end())?;
+    let mut diffs = ebuild.changed.iter().filter_map(|c| c.diff.as_ref()).peekable();
+    if diffs.peek().is_some() {
+        writeln!(out, "{}: what prepare changed", printable(&ebuild.cpv))?;
+    }
+    for diff in diffs {
+        // a line of context may be a mere blank
+        writeln!(out, "{}", printable(diff).trim_end_matches('\n'))?;
     }
     Ok(())
 }

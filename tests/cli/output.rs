@@ -146,7 +146,8 @@ fn a_report_where_nothing_can_be_written() {
     fs::create_dir(place.path().join("dir")).unwrap();
     for word in ["plain/report", "nowhere/report", "dir", "/proc/report"] {
         for format in ["text", "jsonl"] {
-            run(&place, &mut audit(&place, ["--format", format, "-o", word])).exits(2).says(word);
+            let done = run(&place, &mut audit(&place, ["--format", format, "-o", word])).exits(2).says(word);
+            assert!(!done.stderr.contains(".tmp"), "{}", done.stderr);
         }
     }
     fs::set_permissions(place.path().join("dir"), fs::Permissions::from_mode(0o555)).unwrap();

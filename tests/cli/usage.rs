@@ -59,6 +59,29 @@ fn wrong_words_are_named() {
 }
 
 #[test]
+fn no_bound_is_zero() {
+    let place = with_foo(LIVE);
+    let bounds = [
+        "--timeout",
+        "--cpu-time",
+        "--max-output",
+        "--max-processes",
+        "--max-memory",
+        "--max-open-files",
+        "--max-file-size",
+        "--max-tree-files",
+        "--max-tree-size",
+        "--max-depth",
+        "--max-unpacked-size",
+        "--max-ratio",
+        "--max-path",
+    ];
+    for bound in bounds {
+        run(&place, &mut audit(&place, [bound, "0"])).exits(2).says(bound).says("name a larger number");
+    }
+}
+
+#[test]
 fn a_malformed_repository_is_named() {
     let place = with_foo(LIVE);
     for word in ["gentoo", "=", "gentoo=", "=/var/db/repos/gentoo"] {

@@ -1,6 +1,8 @@
 //! A script with some of its commands only: what one command would do by itself, its blocks and labels around it.
 
-use crate::edit::sed::script::{Address, AddressKind, Addresses, Detail, Item, Script, ScriptCommand, Span};
+use crate::edit::sed::script::{
+    Address, AddressKind, Addresses, Detail, Item, Script, ScriptCommand, Span, without_file,
+};
 
 /// A change to the script's text at a span, for relaxed forms.
 pub type Patch = (Span, Vec<u8>);
@@ -52,19 +54,12 @@ fn edit_of(script: &Script, command: &ScriptCommand, patches: &[Patch]) -> Vec<u
     match &command.detail {
         Detail::Substitute(s) if s.evaluate || s.write.is_some() => {
             let flags = patched(script, &s.flags, patches);
-            let flags = flags.split(|b| *b == b'w').next().unwrap_or_default();
             let mut out = patched(script, &(command.span.start..s.flags.start), patches);
-            out.extend(flags.iter().filter(|b| **b != b'e'));
+            out.extend(without_file(&flags).iter().filter(|b| **b != b'e'));
             out
         }
         Detail::File(_) | Detail::Execute => [addressed(script, command, patches), b"s/^/\x02/".to_vec()].concat(),
-        _ => {
-            let mut out = patched(script, &command.span, patches);
-            if command.status().is_some() {
-                out.truncate(out.iter().rposition(|b| matches!(b, b'q' | b'Q')).map_or(0, |at| at + 1));
-            }
-            out
-        }
+        _ => command.without_status(&patched(script, &command.span, patches)).to_vec(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::alone::{Patch, addressed, alone, instead, patched, steers};
 use super::bench::{Bench, Switches};
 use super::search::{changes, first_change};
-use crate::edit::sed::script::{Detail, Script, ScriptCommand};
+use crate::edit::sed::script::{Detail, Script, ScriptCommand, without_file};
 
 /// A command with those that steer, ready to be tried.
 #[derive(Clone, Debug)]
@@ -98,12 +98,11 @@ fn mark(script: &Script, command: &ScriptCommand, patches: &[Patch]) -> Option<V
         Detail::Substitute(s) => {
             let regex = patched(script, &s.regex.span, patches);
             let flags = patched(script, &s.flags, patches);
-            let flags = flags.split(|b| *b == b'w').next().unwrap_or_default();
             let delimiter = s.regex.delimiter;
             out.extend([b's', delimiter]);
             out.extend(regex);
             out.extend([delimiter, 2, b'&', delimiter]);
-            out.extend(flags.iter().filter(|b| !matches!(b, b'e' | b'p')));
+            out.extend(without_file(&flags).iter().filter(|b| !matches!(b, b'e' | b'p')));
             out.extend_from_slice(b"\n/\x02/{\n");
             out.extend(number);
             out.extend_from_slice(b"}\n");

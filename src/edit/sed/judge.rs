@@ -12,7 +12,7 @@ use super::quick;
 use super::run::{Limits, Sed};
 use super::script::*;
 use super::tally::Tallies;
-use super::undone::{self, Undone};
+use super::undone;
 use crate::report::model::Verdict;
 
 /// What became of a call.
@@ -289,9 +289,9 @@ impl Judge<'_> {
             let undone = undone::undone(self.bench, self.script, &live, &targets);
             for &index in &live {
                 let verdict = match &undone {
-                    Undone::By(found) if found.contains(&index) => Verdict::NetZero,
-                    Undone::By(_) => Verdict::Control,
-                    Undone::Untold => Verdict::Unknown,
+                    Some(found) if found.contains(&index) => Verdict::NetZero,
+                    Some(_) => Verdict::Control,
+                    None => Verdict::Unknown,
                 };
                 targets.iter().for_each(|&target| commands[index].targets[target] = verdict);
                 if verdict == Verdict::Unknown {

@@ -125,10 +125,8 @@ fn harmless(bench: &Bench, script: &Script, command: &ScriptCommand) -> Option<V
         Detail::Execute => return None,
         Detail::Substitute(substitute) if substitute.evaluate => return None,
         Detail::Substitute(substitute) if substitute.write.is_some() => {
-            let flags = script.source(&substitute.flags);
-            let plain = flags.iter().position(|&b| b == b'w').unwrap_or(flags.len());
             let until = script.source(&(command.span.start..substitute.flags.start));
-            [until, &flags[..plain]].concat()
+            [until, without_file(script.source(&substitute.flags))].concat()
         }
         Detail::Text(text) => {
             let mut out = probe::addresses(script, &command.addresses);
@@ -162,7 +160,7 @@ fn harmless(bench: &Bench, script: &Script, command: &ScriptCommand) -> Option<V
             };
             [address, vec![command.name], file.into_bytes()].concat()
         }
-        _ => command.without_status(script).to_vec(),
+        _ => command.without_status(script.source(&command.span)).to_vec(),
     };
     text.push(b'\n');
     Some(text)

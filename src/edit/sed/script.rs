@@ -167,6 +167,11 @@ pub struct Substitute {
     pub write: Option<Vec<u8>>,
 }
 
+/// The flags of an `s` without the file that it writes.
+pub fn without_file(flags: &[u8]) -> &[u8] {
+    flags.split(|b| *b == b'w').next().unwrap_or_default()
+}
+
 /// Why a script can't be cut; sed refuses it as well.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
@@ -245,9 +250,8 @@ impl ScriptCommand {
         }
     }
 
-    /// The command's text without such a status, so that a run of it says no more than that it ran.
-    pub fn without_status<'a>(&self, script: &'a Script) -> &'a [u8] {
-        let text = script.source(&self.span);
+    /// The command's `text` without such a status, so that a run of it says no more than that it ran.
+    pub fn without_status<'t>(&self, text: &'t [u8]) -> &'t [u8] {
         match self.status() {
             Some(_) => &text[..text.iter().rposition(|b| matches!(b, b'q' | b'Q')).map_or(0, |at| at + 1)],
             None => text,

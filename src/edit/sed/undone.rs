@@ -6,15 +6,9 @@ use super::bench::Bench;
 use super::leave_out::output;
 use super::script::Script;
 
-/// Which of the commands undid each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Undone {
-    By(Vec<usize>),
-    Untold,
-}
-
-/// `live`: the commands that did something in `targets`, which the call left as they were.
-pub(super) fn undone(bench: &Bench, script: &Script, live: &[usize], targets: &[usize]) -> Undone {
+/// Which of the commands undid each other; none where it can't be told. `live`: those that did something in `targets`, which
+/// the call left as they were.
+pub(super) fn undone(bench: &Bench, script: &Script, live: &[usize], targets: &[usize]) -> Option<Vec<usize>> {
     let without = |left_out: &[usize]| {
         let gone: Vec<bool> = (0..script.commands.len()).map(|index| left_out.contains(&index)).collect();
         output(bench, script, &gone, targets)?.ok()
@@ -23,16 +17,11 @@ pub(super) fn undone(bench: &Bench, script: &Script, live: &[usize], targets: &[
     let edits: Vec<usize> = live.iter().copied().filter(|index| !prints(&index)).collect();
     // the same ones would give the same answer
     let others: &[usize] = if edits.len() < live.len() { &edits } else { &[] };
-    let Some(whole) = without(&[]) else { return Undone::Untold };
-    for candidates in [live, others] {
-        if candidates.is_empty() {
-            continue;
-        }
-        match without(candidates) {
-            Some(rest) if rest == whole => return Undone::By(candidates.to_vec()),
-            Some(_) => {}
-            None => return Undone::Untold,
+    let whole = without(&[])?;
+    for candidates in [live, others].into_iter().filter(|candidates| !candidates.is_empty()) {
+        if without(candidates)? == whole {
+            return Some(candidates.to_vec());
         }
     }
-    Undone::By(Vec::new())
+    Some(Vec::new())
 }

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
+use super::comment::Comments;
 use super::range::{self, Change};
-use crate::edit::syntax;
+use crate::edit::{scope, syntax};
 
 /// A text with its syntax.
 #[derive(Debug)]
@@ -21,6 +22,14 @@ pub struct After {
     pub indent: String,
     /// ` || die`, as the other has it.
     pub handler: String,
+}
+
+/// What takes statements away.
+#[derive(Debug, Default)]
+pub struct Cut {
+    pub changes: Vec<Change>,
+    /// Where comments begin that stood above what goes and stay, since they may speak of more.
+    pub kept: Vec<usize>,
 }
 
 /// A part of `a && b || c`, with the operator before it.
@@ -44,11 +53,11 @@ impl Layout {
         Some(Layout { text: text.to_owned(), tree: syntax::tree(text)? })
     }
 
-    /// The changes that take away the calls at these spans, and which of them go: a call that would leave something
-    /// broken stays. `drop_prepare`: a src_prepare of which only `default` or nothing is left goes, too.
-    pub fn without(&self, calls: &[Range<usize>], drop_prepare: bool) -> (Vec<Change>, Vec<bool>) {
+    /// What takes away the calls at these spans, and which of them go: a call that would leave something broken stays.
+    /// `drop_prepare`: a src_prepare of which only `default` or nothing is left goes, too.
+    pub fn without(&self, calls: &[Range<usize>], drop_prepare: bool) -> (Cut, Vec<bool>) {
         let mut accepted: Vec<Node> = Vec::new();
-        let mut changes = Vec::new();
+        let mut cut = Cut::default();
         let mut goes = Vec::new();
         for call in calls {
             let Some(element) = self.element(call) else {
@@ -57,12 +66,12 @@ impl Layout {
             };
             accepted.push(element);
             match self.cut(&accepted, drop_prepare) {
-                Some(new) => changes = new,
+                Some(new) => cut = new,
                 None => drop(accepted.pop()),
             }
             goes.push(accepted.last() == Some(&element));
         }
-        (changes, goes)
+        (cut, goes)
     }
 
     /// The place behind the statement that the call at this span is. None where the statement is more than the call and
@@ -76,8 +85,7 @@ impl Layout {
         body(top.parent()?)?.contains(&top).then_some(())?;
         let links = self.links(top);
         let rest: Vec<&Link> = links.iter().filter(|l| l.node != element).collect();
-        let loops = ["for_statement", "while_statement", "c_style_for_statement"];
-        let in_loop = std::iter::successors(top.parent(), |n| n.parent()).any(|n| loops.contains(&n.kind()));
+        let in_loop = std::iter::successors(top.parent(), Node::parent).any(scope::is_loop);
         let plain = rest.iter().all(|l| l.role == Role::Handler) && !in_loop && !self.slice(top).contains("<<");
         // the lines go on in the old statement, in the new one there is but one
         let tail = self.text.get(element.end_byte()..top.end_byte())?;
@@ -155,10 +163,11 @@ impl Layout {
         redirects.into_iter().all(harmless).then_some(whole)
     }
 
-    fn cut<'t>(&'t self, elements: &[Node<'t>], drop_prepare: bool) -> Option<Vec<Change>> {
+    fn cut<'t>(&'t self, elements: &[Node<'t>], drop_prepare: bool) -> Option<Cut> {
         let mut elements = elements.to_vec();
         loop {
             let (gone, mut changes) = self.chains(&elements)?;
+            let comments = self.comments(&gone).0;
             let mut whole = gone.clone();
             let mut more = None;
             for statement in &gone {
@@ -168,7 +177,7 @@ impl Layout {
                 let prepare = outer.filter(|o| self.is_prepare(*o));
                 match (container.kind(), outer) {
                     (_, Some(outer)) if prepare.is_some() && drop_prepare && self.only_default(&left) => {
-                        if !has_comment(outer) {
+                        if !has_comment(outer, &comments) {
                             whole.push(outer);
                         } else if left.is_empty() {
                             return None;
@@ -191,23 +200,38 @@ impl Layout {
                 |a: &Node, b: &Node| a != b && b.start_byte() <= a.start_byte() && a.end_byte() <= b.end_byte();
             let outermost: Vec<Node> = whole.iter().filter(|n| !whole.iter().any(|o| inside(n, o))).copied().collect();
             for node in &outermost {
-                if self.slice(*node).contains("<<") || has_comment(*node) || self.is_asked(*node) {
+                if self.slice(*node).contains("<<") || has_comment(*node, &comments) || self.is_asked(*node) {
                     return None;
                 }
-                changes.push(Change::removal(range::statement(&self.text, &node.byte_range())));
             }
-            return range::sort(&mut changes).then_some(changes);
+            let (comments, kept) = self.comments(&outermost);
+            for node in &outermost {
+                let behind = comments.iter().find(|c| c.start_position().row == node.end_position().row);
+                let end = behind.filter(|c| c.start_byte() >= node.end_byte()).unwrap_or(node).end_byte();
+                changes.push(Change::removal(range::statement(&self.text, &(node.start_byte()..end))));
+            }
+            let above = comments.iter().filter(|c| self.is_line(**c));
+            changes.extend(above.map(|c| Change::removal(range::statement(&self.text, &c.byte_range()))));
+            return range::sort(&mut changes).then_some(Cut { changes, kept });
         }
+    }
+
+    /// The comments that go with these statements, and where those begin that stay above them.
+    fn comments<'t>(&'t self, gone: &[Node<'t>]) -> (Vec<Node<'t>>, Vec<usize>) {
+        let all: Vec<Comments> = gone.iter().map(|node| Comments::of(&self.text, *node, gone)).collect();
+        let kept = all.iter().filter_map(|comments| Some(comments.kept?.start_byte())).collect();
+        (all.into_iter().flat_map(|comments| comments.gone).collect(), kept)
+    }
+
+    /// Whether nothing else stands on its line before it.
+    fn is_line(&self, node: Node) -> bool {
+        range::is_blank(&self.text[range::line_start(&self.text, node.start_byte())..node.start_byte()])
     }
 
     /// Whether what follows asks for the exit status of a statement.
     fn is_asked(&self, node: Node) -> bool {
-        let mut next = node.next_named_sibling();
-        while let Some(comment) = next.filter(|n| n.kind() == "comment") {
-            next = comment.next_named_sibling();
-        }
         // a function runs later
-        let next = next.filter(|n| n.kind() != "function_definition");
+        let next = syntax::next_statement(node).filter(|n| n.kind() != "function_definition");
         next.is_some_and(|next| ["$?", "${?", "PIPESTATUS"].iter().any(|asked| self.slice(next).contains(asked)))
     }
 
@@ -243,7 +267,7 @@ impl Layout {
                 (pair[1].operator == "&&").then_some(())?;
                 changes.push(Change::removal(pair[0].node.end_byte()..pair[1].node.end_byte()));
             }
-            if changes.iter().any(|c| self.text[c.span.clone()].contains("<<")) || has_comment(top) {
+            if changes.iter().any(|c| self.text[c.span.clone()].contains("<<")) || has_comment(top, &[]) {
                 return None;
             }
         }
@@ -302,10 +326,11 @@ fn body(node: Node) -> Option<Vec<Node>> {
     }
 }
 
-fn has_comment(node: Node) -> bool {
+/// Whether a comment stands in it that does not go anyway.
+fn has_comment(node: Node, gone: &[Node]) -> bool {
     let mut todo = vec![node];
     while let Some(node) = todo.pop() {
-        if node.kind() == "comment" {
+        if node.kind() == "comment" && !gone.contains(&node) {
             return true;
         }
         todo.extend(children(node, |_| true));
@@ -356,7 +381,7 @@ mod tests {
             let at = text.find(call).unwrap();
             inventory.calls.iter().find(|c| c.span.start == at).unwrap().span.clone()
         };
-        let (mut changes, goes) = layout.without(&calls.iter().map(span).collect::<Vec<_>>(), true);
+        let (Cut { mut changes, .. }, goes) = layout.without(&calls.iter().map(span).collect::<Vec<_>>(), true);
         range::tidy(text, &mut changes);
         (range::applied(text, &changes), goes.iter().filter(|g| !**g).count())
     }
@@ -377,9 +402,38 @@ mod tests {
         assert_eq!(inner("\t! use test && sed -i 1 f || die\n\tx", &["sed"]), "\tx\n");
         assert_eq!(inner("\tfind . -name x -exec sed -i 1 {} + || die", &["find"]), "");
         assert_eq!(inner("\tgrep -rl x . | xargs sed -i 1 || die", &["xargs"]), "");
-        assert_eq!(inner("\tsed -i 1 f || die # why", &["sed"]), "\t# why\n");
-        assert_eq!(inner("\t# why\n\tsed -i 1 f", &["sed"]), "\t# why\n");
         assert_eq!(inner("\tsed -i 1 f > /dev/null || die", &["sed"]), "");
+    }
+
+    #[test]
+    fn a_comment_goes_with_the_call_that_it_is_of() {
+        assert_eq!(inner("\tsed -i 1 f || die # why", &["sed"]), "");
+        assert_eq!(inner("\t# why\n\t# and how\n\tsed -i 1 f", &["sed"]), "");
+        assert_eq!(inner("\tx\n\t# why\n\tsed -i 1 f\n\n\ty", &["sed"]), "\tx\n\n\ty\n");
+        assert_eq!(inner("\t# why\n\tsed -i 1 f\n\t# else\n\ty", &["sed"]), "\t# else\n\ty\n");
+        assert_eq!(inner("\t# a\n\n\t# b\n\tsed -i 1 f", &["sed"]), "\t# a\n");
+        let both = "\t# both\n\tsed -i 1 f\n\tsed -i 2 f";
+        assert_eq!(inner(both, &["sed -i 1", "sed -i 2"]), "");
+        assert_eq!(inner(both, &["sed -i 2"]), "\t# both\n\tsed -i 1 f\n");
+        assert_eq!(
+            inner("\tif x; then\n\t\ty\n\t\t# why\n\t\tsed -i 1 f\n\telse\n\t\tz\n\tfi", &["sed"]),
+            "\tif x; then\n\t\ty\n\telse\n\t\tz\n\tfi\n"
+        );
+    }
+
+    #[test]
+    fn a_comment_that_may_be_of_more_stays() {
+        for (lines, gone) in [
+            ("\t# both\n\tsed -i 1 f\n\ty", "\tsed -i 1 f\n"),
+            ("\t#switched off\n\tsed -i 1 f", "\tsed -i 1 f"),
+            ("\t# why\n\n\tsed -i 1 f", "\n\tsed -i 1 f"),
+            ("\tx # why\n\tsed -i 1 f", "\tsed -i 1 f"),
+            ("\tx='\n# no comment'\n\tsed -i 1 f", "\tsed -i 1 f"),
+        ] {
+            assert_eq!(inner(lines, &["sed"]).trim_end(), lines.replace(gone, "").trim_end(), "{lines}");
+        }
+        let text = "# Copyright\nsed -i 1 f\n";
+        assert_eq!(left(text, &["sed"]).0, "# Copyright\n");
     }
 
     #[test]
@@ -412,7 +466,8 @@ mod tests {
     #[test]
     fn a_loop_goes_with_its_only_call() {
         assert_eq!(inner("\tfor f in a b; do\n\t\tsed -i 1 \"$f\" || die\n\tdone\n\tx", &["sed"]), "\tx\n");
-        assert_eq!(inner("\tfor f in a b; do\n\t\t# why\n\t\tsed -i 1 $f\n\tdone\n\tx", &["sed"]), "1 stayed");
+        assert_eq!(inner("\tfor f in a b; do\n\t\t# why\n\t\tsed -i 1 $f\n\tdone\n\tx", &["sed"]), "\tx\n");
+        assert_eq!(inner("\tfor f in a b; do\n\t\t#no\n\t\tsed -i 1 $f\n\tdone\n\tx", &["sed"]), "1 stayed");
         let list = "while IFS= read -r -d '' f; do\n\t\tsed -i 1 \"$f\" || die\n\tdone";
         assert_eq!(inner(&format!("\t{list} < <(find . -name x -print0)\n\tx"), &["sed"]), "\tx\n");
         assert_eq!(inner(&format!("\t{list} < <(grep -rl x . | sort)\n\tx"), &["sed"]), "\tx\n");

@@ -2,6 +2,7 @@
 
 mod align;
 mod call;
+mod comment;
 pub mod correct;
 pub mod layout;
 pub mod pattern;
@@ -16,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 pub use call::{CallPlan, Ran};
-use layout::Layout;
+use layout::{Cut, Layout};
 use range::Change;
 
 /// How a fix changes the text.
@@ -52,11 +53,7 @@ impl Plans {
     /// The changes of the chosen plans together, in order, and which of the plans they carry out: one that does not
     /// go with the others is left out.
     pub fn changes(&self, chosen: &[usize]) -> (Vec<Change>, Vec<usize>) {
-        let mut whole: BTreeSet<usize> = chosen.iter().filter_map(|p| self.call(*p)).collect();
-        whole.extend(self.taken(chosen));
-        let whole: Vec<usize> = whole.into_iter().collect();
-        let spans: Vec<Range<usize>> = whole.iter().map(|c| self.calls[*c].span.clone()).collect();
-        let (mut changes, goes) = self.layout.without(&spans, self.drop_prepare);
+        let (whole, Cut { mut changes, .. }, goes) = self.whole(chosen);
         let gone: Vec<usize> = whole.iter().zip(goes).filter(|(_, goes)| *goes).map(|(call, _)| *call).collect();
         let goes = |plan: &&usize| match &self.plans[**plan] {
             Plan::Call(call) | Plan::Commands(call, _) => gone.contains(call),
@@ -97,6 +94,22 @@ impl Plans {
         }
         done.sort_unstable();
         (changes, done)
+    }
+
+    /// The calls that the chosen plans want gone as a whole, what takes them away, and which of them go.
+    fn whole(&self, chosen: &[usize]) -> (Vec<usize>, Cut, Vec<bool>) {
+        let mut whole: BTreeSet<usize> = chosen.iter().filter_map(|p| self.call(*p)).collect();
+        whole.extend(self.taken(chosen));
+        let whole: Vec<usize> = whole.into_iter().collect();
+        let spans: Vec<Range<usize>> = whole.iter().map(|c| self.calls[*c].span.clone()).collect();
+        let (cut, goes) = self.layout.without(&spans, self.drop_prepare);
+        (whole, cut, goes)
+    }
+
+    /// The lines of comments that stood above what the chosen plans take away, and stay.
+    pub fn kept_comments(&self, chosen: &[usize]) -> Vec<u32> {
+        let kept = self.whole(chosen).1.kept;
+        kept.into_iter().map(|at| self.layout.text[..at].matches('\n').count() as u32 + 1).collect()
     }
 
     /// The calls of which the chosen plans together take all commands.

@@ -246,7 +246,7 @@ fn parent_of(dir: &Path, home: Option<&Repository>, line: &Line, set: &Repositor
 fn home(dir: &Path, set: &RepositorySet) -> Option<Repository> {
     let profiles = dir.ancestors().find(|at| at.ends_with("profiles"))?;
     let location = profiles.parent()?;
-    Repository::open_within(location, None, set.repository.within.of(location)).ok()
+    set.repository.open_other(location, None).ok()
 }
 
 #[cfg(test)]

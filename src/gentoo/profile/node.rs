@@ -52,7 +52,7 @@ impl Node {
         let has = |since: u32| eapi.parse::<u32>().map_or(true, |eapi| eapi >= since);
         // USE="${USE} …" at the top of a file must not repeat the flags of its parents (Portage)
         known.remove("USE");
-        let make_defaults = varfile::read_within(&dir.join("make.defaults"), known, within)?.unwrap_or_default();
+        let make_defaults = varfile::read(&dir.join("make.defaults"), known, false, within)?.unwrap_or_default();
         let lists = |kind: &str| -> Result<FlagLists, ReadError> {
             let (always, stable, since) = match kind {
                 "" => (None, "use.stable".to_owned(), 9),

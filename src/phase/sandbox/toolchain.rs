@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::gentoo::repository::is_repository;
 use crate::gentoo::shown::VERSION_CONTROL;
 
 /// Trees of the system that hold nothing but what was installed.
@@ -56,9 +57,6 @@ const HOMES: &[&str] = &["/root", "/home", "/var/home"];
 
 /// Files that make a folder one that holds an installation and nothing else.
 const INSTALLATIONS: &[&str] = &["pyvenv.cfg", "conda-meta", "versions", "Cellar"];
-
-/// What makes a folder a repository of ebuilds.
-const REPOSITORIES: &[&str] = &["profiles/repo_name", "metadata/layout.conf"];
 
 /// The trees and files that make up the toolchain. `home` is the caller's.
 pub fn toolchain(path: &[PathBuf], home: Option<&Path>) -> Vec<PathBuf> {
@@ -124,10 +122,6 @@ fn of_path(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         found.extend(prefix.parent().map(|p| p.join(".rustup")));
     }
     found
-}
-
-fn is_repository(dir: &Path) -> bool {
-    REPOSITORIES.iter().any(|name| dir.join(name).exists())
 }
 
 /// Whether a folder is a checkout of anything, or holds one.
