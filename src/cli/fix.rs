@@ -23,7 +23,7 @@ pub struct Fixed {
     number: usize,
     /// The unified diff, where nothing is to be written.
     diff: Option<String>,
-    /// The lines that have comments now which stood above what went.
+    /// The lines that have comments now which stood by what went.
     comments: Vec<u32>,
     /// What is found in the new text, where the report is that of the old one.
     left: Option<Vec<Finding>>,
@@ -86,10 +86,10 @@ pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (Ebuil
     (report, fixed)
 }
 
-/// The comments that stood above what went, those of earlier rounds and of this one, with their lines in the new text.
+/// The comments that stood by what went, those of earlier rounds and of this one, with their lines in the new text.
 fn moved(earlier: &[(u32, String)], plans: &Plans, chosen: &[usize]) -> Vec<(u32, String)> {
     let lines: Vec<&str> = plans.layout.text.lines().collect();
-    let own = plans.kept_comments(chosen).into_iter();
+    let own = plans.comments(chosen).into_iter();
     let own = own.filter_map(|line| Some((line, (*lines.get(line as usize - 1)?).to_owned())));
     let all = earlier.iter().cloned().chain(own);
     all.map(|(line, comment)| (plans.line_after(chosen, line), comment)).collect()
@@ -142,7 +142,7 @@ pub fn summary(out: &mut dyn Write, args: &AuditArgs, fixed: &[Fixed], reports: 
     for (fixed, report) in fixed.iter().zip(reports).filter(|(fixed, _)| fixed.number > 0) {
         write!(out, "{}: {} {would}", printable(&report.path), fixed.number)?;
         for line in &fixed.comments {
-            write!(out, "; the comment on line {line} stood above what went, and stays")?;
+            write!(out, "; the comment on line {line} stood by what went, and stays")?;
         }
         writeln!(out)?;
         write!(out, "{}", fixed.diff.as_deref().map(printable).unwrap_or_default())?;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use super::comment::Comments;
+use super::comment;
 use super::range::{self, Change};
 use crate::edit::{scope, syntax};
 
@@ -28,8 +28,8 @@ pub struct After {
 #[derive(Debug, Default)]
 pub struct Cut {
     pub changes: Vec<Change>,
-    /// Where comments begin that stood above what goes and stay, since they may speak of more.
-    pub kept: Vec<usize>,
+    /// Where the comments begin that stood by what goes. They stay.
+    pub comments: Vec<usize>,
 }
 
 /// A part of `a && b || c`, with the operator before it.
@@ -167,7 +167,6 @@ impl Layout {
         let mut elements = elements.to_vec();
         loop {
             let (gone, mut changes) = self.chains(&elements)?;
-            let comments = self.comments(&gone).0;
             let mut whole = gone.clone();
             let mut more = None;
             for statement in &gone {
@@ -177,7 +176,7 @@ impl Layout {
                 let prepare = outer.filter(|o| self.is_prepare(*o));
                 match (container.kind(), outer) {
                     (_, Some(outer)) if prepare.is_some() && drop_prepare && self.only_default(&left) => {
-                        if !has_comment(outer, &comments) {
+                        if !has_comment(outer) {
                             whole.push(outer);
                         } else if left.is_empty() {
                             return None;
@@ -200,32 +199,14 @@ impl Layout {
                 |a: &Node, b: &Node| a != b && b.start_byte() <= a.start_byte() && a.end_byte() <= b.end_byte();
             let outermost: Vec<Node> = whole.iter().filter(|n| !whole.iter().any(|o| inside(n, o))).copied().collect();
             for node in &outermost {
-                if self.slice(*node).contains("<<") || has_comment(*node, &comments) || self.is_asked(*node) {
+                if self.slice(*node).contains("<<") || has_comment(*node) || self.is_asked(*node) {
                     return None;
                 }
             }
-            let (comments, kept) = self.comments(&outermost);
-            for node in &outermost {
-                let behind = comments.iter().find(|c| c.start_position().row == node.end_position().row);
-                let end = behind.filter(|c| c.start_byte() >= node.end_byte()).unwrap_or(node).end_byte();
-                changes.push(Change::removal(range::statement(&self.text, &(node.start_byte()..end))));
-            }
-            let above = comments.iter().filter(|c| self.is_line(**c));
-            changes.extend(above.map(|c| Change::removal(range::statement(&self.text, &c.byte_range()))));
-            return range::sort(&mut changes).then_some(Cut { changes, kept });
+            changes.extend(outermost.iter().map(|n| Change::removal(range::statement(&self.text, &n.byte_range()))));
+            let comments = gone.iter().filter_map(|node| comment::near(&self.text, *node)).collect();
+            return range::sort(&mut changes).then_some(Cut { changes, comments });
         }
-    }
-
-    /// The comments that go with these statements, and where those begin that stay above them.
-    fn comments<'t>(&'t self, gone: &[Node<'t>]) -> (Vec<Node<'t>>, Vec<usize>) {
-        let all: Vec<Comments> = gone.iter().map(|node| Comments::of(&self.text, *node, gone)).collect();
-        let kept = all.iter().filter_map(|comments| Some(comments.kept?.start_byte())).collect();
-        (all.into_iter().flat_map(|comments| comments.gone).collect(), kept)
-    }
-
-    /// Whether nothing else stands on its line before it.
-    fn is_line(&self, node: Node) -> bool {
-        range::is_blank(&self.text[range::line_start(&self.text, node.start_byte())..node.start_byte()])
     }
 
     /// Whether what follows asks for the exit status of a statement.
@@ -267,7 +248,7 @@ impl Layout {
                 (pair[1].operator == "&&").then_some(())?;
                 changes.push(Change::removal(pair[0].node.end_byte()..pair[1].node.end_byte()));
             }
-            if changes.iter().any(|c| self.text[c.span.clone()].contains("<<")) || has_comment(top, &[]) {
+            if changes.iter().any(|c| self.text[c.span.clone()].contains("<<")) || has_comment(top) {
                 return None;
             }
         }
@@ -326,11 +307,10 @@ fn body(node: Node) -> Option<Vec<Node>> {
     }
 }
 
-/// Whether a comment stands in it that does not go anyway.
-fn has_comment(node: Node, gone: &[Node]) -> bool {
+fn has_comment(node: Node) -> bool {
     let mut todo = vec![node];
     while let Some(node) = todo.pop() {
-        if node.kind() == "comment" && !gone.contains(&node) {
+        if node.kind() == "comment" {
             return true;
         }
         todo.extend(children(node, |_| true));
@@ -406,34 +386,24 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_goes_with_the_call_that_it_is_of() {
-        assert_eq!(inner("\tsed -i 1 f || die # why", &["sed"]), "");
-        assert_eq!(inner("\t# why\n\t# and how\n\tsed -i 1 f", &["sed"]), "");
-        assert_eq!(inner("\tx\n\t# why\n\tsed -i 1 f\n\n\ty", &["sed"]), "\tx\n\n\ty\n");
-        assert_eq!(inner("\t# why\n\tsed -i 1 f\n\t# else\n\ty", &["sed"]), "\t# else\n\ty\n");
-        assert_eq!(inner("\t# a\n\n\t# b\n\tsed -i 1 f", &["sed"]), "\t# a\n");
-        let both = "\t# both\n\tsed -i 1 f\n\tsed -i 2 f";
-        assert_eq!(inner(both, &["sed -i 1", "sed -i 2"]), "");
-        assert_eq!(inner(both, &["sed -i 2"]), "\t# both\n\tsed -i 1 f\n");
-        assert_eq!(
-            inner("\tif x; then\n\t\ty\n\t\t# why\n\t\tsed -i 1 f\n\telse\n\t\tz\n\tfi", &["sed"]),
-            "\tif x; then\n\t\ty\n\telse\n\t\tz\n\tfi\n"
-        );
-    }
-
-    #[test]
-    fn a_comment_that_may_be_of_more_stays() {
-        for (lines, gone) in [
-            ("\t# both\n\tsed -i 1 f\n\ty", "\tsed -i 1 f\n"),
-            ("\t#switched off\n\tsed -i 1 f", "\tsed -i 1 f"),
-            ("\t# why\n\n\tsed -i 1 f", "\n\tsed -i 1 f"),
-            ("\tx # why\n\tsed -i 1 f", "\tsed -i 1 f"),
-            ("\tx='\n# no comment'\n\tsed -i 1 f", "\tsed -i 1 f"),
+    fn comments_stay_and_are_named() {
+        let comments = |lines: &str| {
+            let layout = Layout::read(lines).unwrap();
+            let call = lines.find("sed -i 1").map(|at| at..at + 10).unwrap();
+            let (cut, _) = layout.without(&[call], true);
+            cut.comments.into_iter().map(|at| lines[at..].lines().next().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        for (lines, left, named) in [
+            ("\tsed -i 1 f || die # why", "\t# why\n", Some("# why")),
+            ("\t# why\n\t# and how\n\tsed -i 1 f", "\t# why\n\t# and how\n", Some("# and how")),
+            ("\t# both\n\tsed -i 1 f\n\ty", "\t# both\n\ty\n", Some("# both")),
+            ("\tx # of x\n\tsed -i 1 f", "\tx # of x\n", None),
+            ("\t# of the block\n\n\tsed -i 1 f\n\tx", "\t# of the block\n\n\tx\n", None),
+            ("\tx='\n# no comment'\n\tsed -i 1 f", "\tx='\n# no comment'\n", None),
         ] {
-            assert_eq!(inner(lines, &["sed"]).trim_end(), lines.replace(gone, "").trim_end(), "{lines}");
+            assert_eq!(inner(lines, &["sed"]), left, "{lines}");
+            assert_eq!(comments(&format!("f() {{\n\tother\n{lines}\n}}\n")), Vec::from_iter(named), "{lines}");
         }
-        let text = "# Copyright\nsed -i 1 f\n";
-        assert_eq!(left(text, &["sed"]).0, "# Copyright\n");
     }
 
     #[test]
@@ -466,8 +436,7 @@ mod tests {
     #[test]
     fn a_loop_goes_with_its_only_call() {
         assert_eq!(inner("\tfor f in a b; do\n\t\tsed -i 1 \"$f\" || die\n\tdone\n\tx", &["sed"]), "\tx\n");
-        assert_eq!(inner("\tfor f in a b; do\n\t\t# why\n\t\tsed -i 1 $f\n\tdone\n\tx", &["sed"]), "\tx\n");
-        assert_eq!(inner("\tfor f in a b; do\n\t\t#no\n\t\tsed -i 1 $f\n\tdone\n\tx", &["sed"]), "1 stayed");
+        assert_eq!(inner("\tfor f in a b; do\n\t\t# why\n\t\tsed -i 1 $f\n\tdone\n\tx", &["sed"]), "1 stayed");
         let list = "while IFS= read -r -d '' f; do\n\t\tsed -i 1 \"$f\" || die\n\tdone";
         assert_eq!(inner(&format!("\t{list} < <(find . -name x -print0)\n\tx"), &["sed"]), "\tx\n");
         assert_eq!(inner(&format!("\t{list} < <(grep -rl x . | sort)\n\tx"), &["sed"]), "\tx\n");

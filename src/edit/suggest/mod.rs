@@ -106,10 +106,10 @@ impl Plans {
         (whole, cut, goes)
     }
 
-    /// The lines of comments that stood above what the chosen plans take away, and stay.
-    pub fn kept_comments(&self, chosen: &[usize]) -> Vec<u32> {
-        let kept = self.whole(chosen).1.kept;
-        kept.into_iter().map(|at| self.layout.text[..at].matches('\n').count() as u32 + 1).collect()
+    /// The lines of comments that stood by what the chosen plans take away.
+    pub fn comments(&self, chosen: &[usize]) -> Vec<u32> {
+        let comments = self.whole(chosen).1.comments;
+        comments.into_iter().map(|at| self.layout.text[..at].matches('\n').count() as u32 + 1).collect()
     }
 
     /// The calls of which the chosen plans together take all commands.
