@@ -2,18 +2,22 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::bzip2_blocks::Bzip2Blocks;
 use super::kind::Codec;
+use super::lanes::{Lanes, THREADS, Turn, cores};
 use super::lzw::LzwReader;
+use super::zstd_frames::ZstdFrames;
 
 /// Compressed bytes are read in pieces of this size.
-const BUFFER: usize = 256 << 10;
+pub(super) const BUFFER: usize = 256 << 10;
+/// Bytes; a smaller file is decoded by one thread before others have begun.
+const LANES_FROM: u64 = 256 << 10;
 /// What a decoder may ask of memory: enough for the dictionary of `xz -9` and of anything made on a usual machine.
 const MEMORY: u64 = 1 << 30;
 
-type Input = BufReader<File>;
+pub(super) type Input = BufReader<File>;
 
 /// What a decoder has to say that is no failure.
 #[derive(Debug, Clone, Default)]
@@ -53,15 +57,26 @@ pub(super) fn by_magic(head: &[u8]) -> Result<Option<Codec>, &'static str> {
 
 /// A reader of the decompressed bytes.
 pub(super) fn decoder(codec: Codec, file: File, remarks: &Remarks) -> io::Result<Box<dyn Read + Send>> {
+    let size = file.metadata()?.len();
+    let turn = || (size >= LANES_FROM).then(Turn::take).flatten();
+    let lanes = matches!(codec, Codec::Bzip2 | Codec::Zstd).then(turn).flatten();
+    let remarks = || remarks.clone();
+    match codec {
+        Codec::Bzip2 if lanes.is_some() => {
+            return Ok(Box::new(Lanes::new(Bzip2Blocks::new(file, remarks()), lanes, remarks())));
+        }
+        Codec::Zstd if lanes.is_some() => return Ok(Box::new(Lanes::new(ZstdFrames::new(file), lanes, remarks()))),
+        _ => {}
+    }
     let mut input = BufReader::with_capacity(BUFFER, file);
     Ok(match codec {
         // gzip(1) reads what compress(1) wrote as well.
         Codec::Gzip if input.fill_buf()?.starts_with(&[0x1f, 0x9d]) => Box::new(LzwReader::new(input)?),
         Codec::Compress => Box::new(LzwReader::new(input)?),
-        Codec::Gzip => Box::new(Members::new(input, GzipMember, remarks.clone())),
-        Codec::Bzip2 => Box::new(Members::new(input, Bzip2Member, remarks.clone())),
-        Codec::Xz if input.fill_buf()?.starts_with(&[0xfd]) && BLOCKS.may_begin() => {
-            Box::new(Blocks::new(input, remarks.clone()))
+        Codec::Gzip => Box::new(Members::new(input, GzipMember, remarks())),
+        Codec::Bzip2 => Box::new(Members::new(input, Bzip2Member, remarks())),
+        Codec::Xz if input.fill_buf()?.starts_with(&[0xfd]) => {
+            Box::new(Members::new(input, XzMember(turn()), remarks()))
         }
         Codec::Xz => {
             let stream = liblzma::stream::Stream::new_auto_decoder(MEMORY, liblzma::stream::CONCATENATED)
@@ -72,50 +87,20 @@ pub(super) fn decoder(codec: Codec, file: File, remarks: &Remarks) -> io::Result
     })
 }
 
-/// One archive at a time is decoded by several threads: what they keep in memory is bounded once, whatever number of jobs there is.
-static BLOCKS: OneAtATime = OneAtATime(AtomicBool::new(false));
-
-struct OneAtATime(AtomicBool);
-
-impl OneAtATime {
-    /// Whether there is more than one processor, and nobody else has begun.
-    fn may_begin(&self) -> bool {
-        std::thread::available_parallelism().is_ok_and(|n| n.get() > 1) && !self.0.swap(true, Ordering::Relaxed)
-    }
-}
-
-/// An .xz, whose blocks, where it has several, are decoded side by side.
-struct Blocks(Members<XzMember>);
-
-impl Blocks {
-    fn new(input: Input, remarks: Remarks) -> Blocks {
-        Blocks(Members::new(input, XzMember, remarks))
-    }
-}
-
-impl Read for Blocks {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buf)
-    }
-}
-
-impl Drop for Blocks {
-    fn drop(&mut self) {
-        BLOCKS.0.store(false, Ordering::Relaxed);
-    }
-}
-
-struct XzMember;
+/// An .xz, whose blocks, where it has several, are decoded side by side if it is its turn.
+struct XzMember(Option<Turn>);
 
 impl XzMember {
     /// Memory for decoding side by side; an archive that wants more is decoded by one thread. Bytes.
     const MEMORY: u64 = 160 << 20;
-    const THREADS: u32 = 4;
 
-    fn stream() -> Result<liblzma::stream::Stream, liblzma::stream::Error> {
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    fn stream(&self) -> Result<liblzma::stream::Stream, liblzma::stream::Error> {
         let mut settings = liblzma::stream::MtStreamBuilder::new();
-        settings.threads(cores.min(Self::THREADS)).memlimit_threading(Self::MEMORY).memlimit_stop(MEMORY).decoder()
+        match self.0 {
+            Some(_) => settings.threads(cores().min(THREADS) as u32),
+            None => return liblzma::stream::Stream::new_stream_decoder(MEMORY, 0),
+        };
+        settings.memlimit_threading(Self::MEMORY).memlimit_stop(MEMORY).decoder()
     }
 }
 
@@ -124,7 +109,7 @@ impl MemberFormat for XzMember {
 
     fn start(&self, input: Input) -> Self::Decoder {
         let one_thread = |_| liblzma::stream::Stream::new_stream_decoder(MEMORY, 0);
-        match XzMember::stream().or_else(one_thread) {
+        match self.stream().or_else(one_thread) {
             Ok(stream) => liblzma::bufread::XzDecoder::new_stream(input, stream),
             Err(_) => liblzma::bufread::XzDecoder::new(input),
         }
@@ -145,7 +130,7 @@ impl MemberFormat for XzMember {
 }
 
 /// What may follow the end of a member.
-enum After {
+pub(super) enum After {
     Member,
     /// Ignored without a word.
     Padding,
@@ -156,7 +141,7 @@ enum After {
 }
 
 /// A format that is one member after the other.
-trait MemberFormat {
+pub(super) trait MemberFormat {
     type Decoder: Read + Send;
     fn start(&self, input: Input) -> Self::Decoder;
     fn give_back(&self, decoder: Self::Decoder) -> Input;
@@ -187,7 +172,11 @@ impl MemberFormat for GzipMember {
     }
 }
 
-struct Bzip2Member;
+pub(super) struct Bzip2Member;
+
+impl Bzip2Member {
+    pub(super) const RUBBISH: &str = "trailing rubbish after the compressed data, ignored";
+}
 
 impl MemberFormat for Bzip2Member {
     type Decoder = bzip2::bufread::BzDecoder<Input>;
@@ -210,14 +199,14 @@ impl MemberFormat for Bzip2Member {
 }
 
 /// Reads all members as one stream.
-struct Members<F: MemberFormat> {
+pub(super) struct Members<F: MemberFormat> {
     format: F,
     decoder: Option<F::Decoder>,
     remarks: Remarks,
 }
 
 impl<F: MemberFormat> Members<F> {
-    fn new(input: Input, format: F, remarks: Remarks) -> Self {
+    pub(super) fn new(input: Input, format: F, remarks: Remarks) -> Self {
         Members { decoder: Some(format.start(input)), format, remarks }
     }
 
@@ -238,7 +227,7 @@ impl<F: MemberFormat> Members<F> {
                     input.consume(zeros);
                 }
                 After::Rubbish => {
-                    self.remarks.add("trailing rubbish after the compressed data, ignored");
+                    self.remarks.add(Bzip2Member::RUBBISH);
                     return Ok(());
                 }
                 After::Fatal(why) => return Err(io::Error::new(io::ErrorKind::InvalidData, why)),
@@ -283,7 +272,7 @@ mod tests {
         file.rewind().unwrap();
         let mut out = Vec::new();
         let input = BufReader::with_capacity(BUFFER, file);
-        let end = Blocks::new(input, Remarks::default()).read_to_end(&mut out);
+        let end = Members::new(input, XzMember(Turn::take()), Remarks::default()).read_to_end(&mut out);
         (out, end.err().map(|error| error.to_string()))
     }
 
@@ -302,13 +291,5 @@ mod tests {
         let (some, error) = unpacked(&damaged);
         assert!(data.starts_with(&some) && error.is_some());
         assert!(unpacked(&[&whole[..], b"rubbish"].concat()).1.is_some());
-    }
-
-    #[test]
-    fn one_at_a_time() {
-        let guard = OneAtATime(AtomicBool::new(false));
-        let begun = guard.may_begin();
-        assert_eq!(begun, std::thread::available_parallelism().is_ok_and(|n| n.get() > 1));
-        assert!(!guard.may_begin());
     }
 }

@@ -5,10 +5,12 @@
 
 mod applet;
 mod ar;
+mod bzip2_blocks;
 mod decode;
 mod dirs;
 mod error;
 mod kind;
+mod lanes;
 mod limits;
 mod lzw;
 mod member;
@@ -19,7 +21,9 @@ mod tar;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod window;
 mod zip;
+mod zstd_frames;
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
