@@ -232,6 +232,43 @@ fn what_a_phase_writes_never_reaches_the_layer() {
     }
 }
 
+/// What is unpacked while it is verified counts only if it is what the Manifest means.
+#[test]
+fn what_the_manifest_does_not_mean_makes_no_layer() {
+    let place = one_archive("src_prepare() {\n\tdefault\n\tsed -i -e s/none/x/ a || die\n}");
+    let layers = || {
+        let names = fs::read_dir(place.path().join("cache/ebaudit/layers")).into_iter().flatten().flatten();
+        names.filter(|item| item.path().is_dir()).count()
+    };
+    let (archive, cut) = (place.dist().join("one-1.tar.gz"), place.dist().join("cut"));
+    let right = fs::read(&archive).unwrap();
+    // one that unpacks, and one that does not
+    let mut wrong = [right.clone(), right.clone()];
+    wrong[0][5] ^= 1;
+    let middle = right.len() / 2;
+    wrong[1][middle..middle + 8].fill(0xff);
+    for wrong in wrong {
+        fs::write(&archive, &wrong).unwrap();
+        let plain = report(&place, "off", &[]);
+        assert_eq!(plain.code, Some(3), "{}", plain.stderr);
+        assert!(plain.stdout.contains("BadDigest"), "{}", plain.stdout);
+        let done = report(&place, "copy", &[]);
+        assert!((done.code, &done.stdout) == (plain.code, &plain.stdout), "{}", done.stdout);
+        assert_eq!(layers(), 0);
+        assert_eq!(fs::read(&archive).unwrap(), wrong, "it stays where it is");
+    }
+    fs::write(&archive, &right).unwrap();
+    let plain = report(&place, "off", &[]);
+    assert_eq!(plain.code, Some(1), "{}", plain.stderr);
+    assert_eq!(report(&place, "copy", &[]).stdout, plain.stdout);
+    assert_eq!(layers(), 1);
+    // a layer of the right one does not make a wrong one good
+    fs::rename(&archive, &cut).unwrap();
+    fs::write(&archive, vec![0; right.len()]).unwrap();
+    let done = report(&place, "copy", &[]);
+    assert!(done.code == Some(3) && done.stdout.contains("BadDigest"), "{}", done.stdout);
+}
+
 /// Four packages with archives of many files, of which each prepare changes one; two of them share theirs.
 fn stack() -> Place {
     let place = Place::new();

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::ahead;
 use super::context::Context;
 use super::distfiles;
 use super::eapi;
@@ -284,6 +285,12 @@ fn sourced(
         Some(_) => Vec::new(),
         None => distfiles::wanted(context, ebuild, &metadata, &flags)?,
     };
+    let own = metadata.defined_phases.iter().any(|p| p == "unpack");
+    let layered = source.is_none() && !own && context.options.portage.is_none() && way.is_some();
+    // kept until the job uses it, so that nobody removes it meanwhile
+    let unpacking = layered.then(|| context.stats.enter(Part::Unpacking));
+    let _ahead = layered.then(|| ahead::layer(context, &wanted, &facts.eapi)).flatten();
+    drop(unpacking);
     let mut found = Vec::new();
     for (distfile, path) in wanted.iter().zip(distfiles::obtain_all(context, &wanted)?) {
         job.link_distfile(&distfile.name, &path)
@@ -291,7 +298,6 @@ fn sourced(
         found.push((distfile.name.clone(), path));
     }
     drop(at);
-    let own = metadata.defined_phases.iter().any(|p| p == "unpack");
     let mut unpacked = false;
     let at = context.stats.enter(Part::Unpacking);
     if let Some(source) = source {

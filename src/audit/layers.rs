@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use sha2::{Digest, Sha256};
 
 use crate::source::Distfile;
-use crate::source::unpack::{Kind, Limits, UnpackError, Unpacked};
+use crate::source::unpack::{Kind, Limits, Unpacked};
 use crate::tree::Most;
 use crate::tree::layer::{LayerStore, Made};
 
@@ -68,11 +68,11 @@ pub fn key(archives: &[Archive], limits: &Limits, most: Most) -> Option<String> 
 }
 
 /// Unpacks archives by `unpack`, one after the other; the bounds are for all of them together.
-pub fn unpack(
+pub fn unpack<E>(
     archives: &[Archive],
     limits: &Limits,
-    unpack: impl Fn(&Archive, &Limits) -> Result<Unpacked, UnpackError>,
-) -> Result<Made, UnpackError> {
+    unpack: impl Fn(&Archive, &Limits) -> Result<Unpacked, E>,
+) -> Result<Made, E> {
     let (mut limits, mut made) = (*limits, Made::default());
     for archive in archives {
         let done = unpack(archive, &limits)?;

@@ -1,5 +1,6 @@
 //! One ebuild's job from end to end, and the rules by which its edits are judged.
 
+mod ahead;
 mod answer;
 mod changed;
 mod command_findings;

@@ -138,12 +138,7 @@ impl Source {
 /// The layer of these archives; none where it can't be kept, so that they are unpacked without one.
 fn obtain(context: &Context, layers: &Layers, key: &str, archives: &[Archive]) -> Result<Option<Arc<Layer>>, Failure> {
     let (limits, most) = (&context.options.limits, context.options.most);
-    let wait = || {
-        let _away = context.slots.away();
-        std::thread::sleep(LOOK);
-        !runner::interrupted()
-    };
-    let found = layers.store.obtain(key, most, &wait, |tree| {
+    let found = layers.store.obtain(key, most, &|| wait(context), |tree| {
         layers::unpack(archives, limits, |archive, limits| {
             unpack::unpack_hashed(archive.kind, &archive.path, OsStr::new(&archive.name), tree, limits)
         })
@@ -159,6 +154,13 @@ fn obtain(context: &Context, layers: &Layers, key: &str, archives: &[Archive]) -
         }
         Err(LayerError::Snapshot(_)) => Ok(None),
     }
+}
+
+/// Waits a little for who is at work on a layer; false where there is no use in it.
+pub fn wait(context: &Context) -> bool {
+    let _away = context.slots.away();
+    std::thread::sleep(LOOK);
+    !runner::interrupted()
 }
 
 /// Brings a layer to WORKDIR; none where that failed and left nothing.

@@ -2,7 +2,9 @@
 
 mod distfile;
 mod fetch;
+mod once;
 mod store;
+mod tap;
 #[cfg(test)]
 mod testing;
 pub mod unpack;
@@ -11,6 +13,7 @@ mod verify;
 
 pub use distfile::Distfile;
 pub use fetch::{FetchOptions, Fetcher, Progress};
+pub use once::{LocalCopy, OnceError};
 pub use store::{DistfileError, DistfileStore};
 pub use verified::Verified;
 pub use verify::{DigestMismatch, VerifyError, verify};

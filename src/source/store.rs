@@ -157,7 +157,7 @@ impl DistfileStore {
         self.dirs().any(|dir| std::fs::metadata(dir.join(&file.name)).is_ok_and(|m| m.len() == file.size))
     }
 
-    fn dirs(&self) -> impl Iterator<Item = &PathBuf> {
+    pub(super) fn dirs(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.distdir).chain(&self.ro_distdirs).chain(std::iter::once(&self.fallback_dir))
     }
 

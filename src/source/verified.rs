@@ -23,7 +23,7 @@ pub struct Verified {
 
 /// A file and what it was compared with. Links to it, which a job makes, do not change it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Seen {
+pub(super) struct Seen {
     file: (u64, u64),
     size: u64,
     modified: (i64, i64),
@@ -49,6 +49,23 @@ impl Verified {
         *good = true;
         self.keep(&seen);
         Ok(())
+    }
+
+    /// What is to be found good by somebody who hashes it while he reads it; none where it is known already.
+    pub(super) fn unknown(&self, path: &Path, file: &Distfile) -> Option<Seen> {
+        let seen = Seen::of(path, file)?;
+        let good = *self.slot(&seen).lock().unwrap_or_else(|e| e.into_inner()) || self.kept(&seen);
+        (!good).then_some(seen)
+    }
+
+    /// It was found good. False where it is another file by now, of which nothing is known.
+    pub(super) fn found_good(&self, path: &Path, file: &Distfile, seen: &Seen) -> bool {
+        if Seen::of(path, file).as_ref() != Some(seen) {
+            return false;
+        }
+        *self.slot(seen).lock().unwrap_or_else(|e| e.into_inner()) = true;
+        self.keep(seen);
+        true
     }
 
     /// A file that was verified while it was fetched.

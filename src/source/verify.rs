@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
-use std::thread;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
 use blake2::Blake2b512;
 use sha2::{Digest, Sha256, Sha512};
@@ -80,30 +80,94 @@ pub fn verify(path: &Path, expected: &Distfile) -> Result<(), VerifyError> {
     if size != expected.size {
         return Err(mismatch("size", expected.size, size));
     }
-    let hashers: Vec<(Hasher, &str)> = Hasher::all()
-        .into_iter()
-        .filter_map(|hasher| Some((hasher.clone(), expected.hashes.get(hasher.name())?.as_str())))
-        .collect();
-    if hashers.is_empty() {
-        return Err(VerifyError::NoKnownHash);
-    }
-    let (mut hashers, digits): (Vec<Hasher>, Vec<&str>) = hashers.into_iter().unzip();
+    let hashers = hashers(expected)?;
+    let (mut hashers, digits): (Vec<Hasher>, Vec<String>) = hashers.into_iter().unzip();
     let read = match size {
         THREADS_FROM.. => hash_on_threads(&mut file, &mut hashers)?,
         _ => hash_here(&mut file, &mut hashers)?,
     };
     // It may have grown or shrunk meanwhile.
-    if read != expected.size {
-        return Err(mismatch("size", expected.size, read));
+    compare(expected.size, read, hashers.into_iter().zip(digits))
+}
+
+fn hashers(expected: &Distfile) -> Result<Vec<(Hasher, String)>, VerifyError> {
+    let given = |hasher: Hasher| Some((hasher.clone(), expected.hashes.get(hasher.name())?.clone()));
+    let hashers: Vec<_> = Hasher::all().into_iter().filter_map(given).collect();
+    if hashers.is_empty() { Err(VerifyError::NoKnownHash) } else { Ok(hashers) }
+}
+
+fn compare(size: u64, read: u64, hashers: impl IntoIterator<Item = (Hasher, String)>) -> Result<(), VerifyError> {
+    if read != size {
+        return Err(mismatch("size", size, read));
     }
-    for (hasher, expected) in hashers.into_iter().zip(digits) {
+    for (hasher, expected) in hashers {
         let name = hasher.name();
         let got = hasher.finish();
-        if !got.eq_ignore_ascii_case(expected) {
+        if !got.eq_ignore_ascii_case(&expected) {
             return Err(mismatch(name, expected, got));
         }
     }
     Ok(())
+}
+
+/// The hashes of a DIST line, taken by threads of their own while somebody reads the file.
+pub(super) struct Hashing {
+    size: u64,
+    read: u64,
+    chunk: Vec<u8>,
+    threads: Vec<HashThread>,
+}
+
+struct HashThread {
+    sender: SyncSender<Arc<Vec<u8>>>,
+    thread: JoinHandle<Hasher>,
+    /// By the Manifest.
+    digits: String,
+}
+
+impl Hashing {
+    pub(super) fn begin(expected: &Distfile) -> Result<Hashing, VerifyError> {
+        let mut threads = Vec::new();
+        for (mut hasher, digits) in hashers(expected)? {
+            let (sender, receiver) = sync_channel::<Arc<Vec<u8>>>(AHEAD);
+            let thread = thread::Builder::new().name(hasher.name().into()).spawn(move || {
+                while let Ok(chunk) = receiver.recv() {
+                    hasher.update(&chunk);
+                }
+                hasher
+            })?;
+            threads.push(HashThread { sender, thread, digits });
+        }
+        Ok(Hashing { size: expected.size, read: 0, chunk: Vec::new(), threads })
+    }
+
+    /// Takes the next bytes; waits where the hashes are behind.
+    pub(super) fn take(&mut self, bytes: &[u8]) {
+        self.read += bytes.len() as u64;
+        self.chunk.extend_from_slice(bytes);
+        if self.chunk.len() >= CHUNK {
+            self.hand_on();
+        }
+    }
+
+    fn hand_on(&mut self) {
+        let chunk = Arc::new(std::mem::replace(&mut self.chunk, Vec::with_capacity(2 * CHUNK)));
+        for thread in &self.threads {
+            let _ = thread.sender.send(chunk.clone());
+        }
+    }
+
+    /// All bytes are taken.
+    pub(super) fn finish(&mut self) -> Result<(), VerifyError> {
+        self.hand_on();
+        let mut hashers = Vec::new();
+        for HashThread { sender, thread, digits } in self.threads.drain(..) {
+            drop(sender);
+            let hasher = thread.join().map_err(|_| io::Error::other("hashing broke down"))?;
+            hashers.push((hasher, digits));
+        }
+        compare(self.size, self.read, hashers)
+    }
 }
 
 fn mismatch(what: &str, expected: impl ToString, got: impl ToString) -> VerifyError {

@@ -1,11 +1,11 @@
 //! Unpacking `.a` and `.deb` as `ar x` does: flat members, no times.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 
 use super::error::{Fault, Outcome};
 use super::member::Member;
 use super::tree::{Contents, Tree};
+use crate::source::tap::Tapped;
 
 const MAGIC: &[u8; 8] = b"!<arch>\n";
 const THIN: &[u8; 8] = b"!<thin>\n";
@@ -13,7 +13,7 @@ const HEADER: usize = 60;
 /// GNU's table of long names; more would only take memory.
 const LONGEST_TABLE: u64 = 64 << 20;
 
-pub(super) fn unpack(file: File, tree: &mut Tree) -> Outcome<()> {
+pub(super) fn unpack(file: Tapped, tree: &mut Tree) -> Outcome<()> {
     let mut input = BufReader::with_capacity(256 << 10, file);
     let mut magic = [0; 8];
     input.read_exact(&mut magic)?;

@@ -3,7 +3,6 @@
 //! Nothing tells where a block ends but the 48 bits that the next one, or the end of the stream, begins with, at any bit. The
 //! same bits may occur within a block, if somebody wants it so: then its check sum is wrong, and one thread goes on.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use bzip2::{Decompress, Status};
@@ -11,6 +10,7 @@ use bzip2::{Decompress, Status};
 use super::decode::{BUFFER, Bzip2Member, Members, Remarks};
 use super::lanes::{CHUNK, Item, Job, Out, Split};
 use super::window::Window;
+use crate::source::tap::Tapped;
 
 const BLOCK: u64 = 0x3141_5926_5359;
 const END: u64 = 0x1772_4538_5090;
@@ -46,7 +46,7 @@ struct Stream {
 }
 
 impl Bzip2Blocks {
-    pub(super) fn new(file: File, remarks: Remarks) -> Self {
+    pub(super) fn new(file: Tapped, remarks: Remarks) -> Self {
         Bzip2Blocks { window: Window::new(file), remarks, next: Place::Header(0), stream: Stream::default() }
     }
 

@@ -1,6 +1,5 @@
 //! Decompression of one stream, treating damage and rubbish as the real tools do.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex};
 
@@ -9,6 +8,7 @@ use super::kind::Codec;
 use super::lanes::{Lanes, THREADS, Turn, cores};
 use super::lzw::LzwReader;
 use super::zstd_frames::ZstdFrames;
+use crate::source::tap::Tapped;
 
 /// Compressed bytes are read in pieces of this size.
 pub(super) const BUFFER: usize = 256 << 10;
@@ -17,7 +17,7 @@ const LANES_FROM: u64 = 256 << 10;
 /// What a decoder may ask of memory: enough for the dictionary of `xz -9` and of anything made on a usual machine.
 const MEMORY: u64 = 1 << 30;
 
-pub(super) type Input = BufReader<File>;
+pub(super) type Input = BufReader<Tapped>;
 
 /// What a decoder has to say that is no failure.
 #[derive(Debug, Clone, Default)]
@@ -56,8 +56,8 @@ pub(super) fn by_magic(head: &[u8]) -> Result<Option<Codec>, &'static str> {
 }
 
 /// A reader of the decompressed bytes.
-pub(super) fn decoder(codec: Codec, file: File, remarks: &Remarks) -> io::Result<Box<dyn Read + Send>> {
-    let size = file.metadata()?.len();
+pub(super) fn decoder(codec: Codec, file: Tapped, remarks: &Remarks) -> io::Result<Box<dyn Read + Send>> {
+    let size = file.size()?;
     let turn = || (size >= LANES_FROM).then(Turn::take).flatten();
     let lanes = matches!(codec, Codec::Bzip2 | Codec::Zstd).then(turn).flatten();
     let remarks = || remarks.clone();
@@ -271,7 +271,7 @@ mod tests {
         file.write_all(packed).unwrap();
         file.rewind().unwrap();
         let mut out = Vec::new();
-        let input = BufReader::with_capacity(BUFFER, file);
+        let input = BufReader::with_capacity(BUFFER, file.into());
         let end = Members::new(input, XzMember(Turn::take()), Remarks::default()).read_to_end(&mut out);
         (out, end.err().map(|error| error.to_string()))
     }

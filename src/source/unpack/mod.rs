@@ -41,6 +41,8 @@ use decode::Remarks;
 use error::{Fault, Outcome};
 use tree::Tree;
 
+use super::tap::Tapped;
+
 /// What an archive gave.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Unpacked {
@@ -76,7 +78,18 @@ pub fn unpack_hashed(
     into: &Path,
     limits: &Limits,
 ) -> Result<Unpacked, UnpackError> {
-    guarded(kind, archive, name, into, limits, true)
+    guarded(kind, || open(archive), name, into, limits, true)
+}
+
+/// [`unpack_hashed`] of a file that is open.
+pub(super) fn unpack_tapped(
+    kind: Kind,
+    file: Tapped,
+    name: &OsStr,
+    into: &Path,
+    limits: &Limits,
+) -> Result<Unpacked, UnpackError> {
+    guarded(kind, || Ok(file), name, into, limits, true)
 }
 
 /// Unpacks a file as a given kind, whatever its name: for eclasses that know better (`.crate`, `.gem`, `.tar.zst`).
@@ -87,36 +100,40 @@ pub fn unpack_as(
     into: &Path,
     limits: &Limits,
 ) -> Result<Unpacked, UnpackError> {
-    guarded(kind, archive, name, into, limits, false)
+    guarded(kind, || open(archive), name, into, limits, false)
+}
+
+fn open(archive: &Path) -> Outcome<Tapped> {
+    // Opening a FIFO would wait for ever.
+    if !std::fs::metadata(archive)?.is_file() {
+        return Err(Fault::failed("is not a regular file"));
+    }
+    Ok(File::open(archive)?.into())
 }
 
 fn guarded(
     kind: Kind,
-    archive: &Path,
+    file: impl FnOnce() -> Outcome<Tapped>,
     name: &OsStr,
     into: &Path,
     limits: &Limits,
     hashed: bool,
 ) -> Result<Unpacked, UnpackError> {
     // The decoders are other people's and meet data of strangers.
-    let caught = catch_unwind(AssertUnwindSafe(|| run(kind, archive, name, into, limits, hashed)));
+    let caught = catch_unwind(AssertUnwindSafe(|| run(kind, file()?, name, into, limits, hashed)));
     caught
         .unwrap_or_else(|_| Err(Fault::failed("damaged: the decoder broke down")))
         .map_err(|fault| fault.into_error(name))
 }
 
-fn run(kind: Kind, archive: &Path, name: &OsStr, into: &Path, limits: &Limits, hashed: bool) -> Outcome<Unpacked> {
+fn run(kind: Kind, file: Tapped, name: &OsStr, into: &Path, limits: &Limits, hashed: bool) -> Outcome<Unpacked> {
     let remarks = Remarks::default();
-    // Opening a FIFO would wait for ever; an empty file is an error to `unpack`, though tar would take it.
-    let meta = std::fs::metadata(archive)?;
-    if !meta.is_file() {
-        return Err(Fault::failed("is not a regular file"));
-    }
-    if meta.len() == 0 {
+    let size = file.size()?;
+    // An empty file is an error to `unpack`, though tar would take it.
+    if size == 0 {
         return Err(Fault::failed("cannot be unpacked, the file is empty"));
     }
-    let file = File::open(archive)?;
-    let mut tree = Tree::open(into, limits, meta.len(), hashed)?;
+    let mut tree = Tree::open(into, limits, size, hashed)?;
     let bytes = name.as_bytes();
     match kind {
         Kind::Tar => tar::unpack(file, bytes, &mut tree, &remarks)?,

@@ -1,6 +1,5 @@
 //! Unpacking 7z archives as `7z x -y` does.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 
 use sevenz_rust2::{ArchiveEntry, ArchiveReader, Password};
@@ -8,6 +7,7 @@ use sevenz_rust2::{ArchiveEntry, ArchiveReader, Password};
 use super::error::{Fault, Outcome};
 use super::member::Member;
 use super::tree::{Stamp, Tree};
+use crate::source::tap::Tapped;
 
 /// Set in the attributes where their upper half is a Unix mode.
 const HAS_UNIX_MODE: u32 = 0x8000;
@@ -17,7 +17,7 @@ const LONGEST_TARGET: u64 = 4096;
 /// Seconds from 1601, where Windows begins to count, to 1970.
 const EPOCHS_APART: i64 = 11_644_473_600;
 
-pub(super) fn unpack(file: File, tree: &mut Tree) -> Outcome<()> {
+pub(super) fn unpack(file: Tapped, tree: &mut Tree) -> Outcome<()> {
     let input = BufReader::with_capacity(256 << 10, file);
     let mut reader = ArchiveReader::new(input, Password::empty()).map_err(fault)?;
     reader.set_thread_count(1);

@@ -1,6 +1,5 @@
 //! Decompressing one file: `foo.txt.gz` becomes `foo.txt`.
 
-use std::fs::File;
 use std::io::BufRead;
 
 use super::decode::{self, Remarks};
@@ -9,8 +8,9 @@ use super::kind::Codec;
 use super::member::Member;
 use super::pipe;
 use super::tree::Tree;
+use crate::source::tap::Tapped;
 
-pub(super) fn unpack(codec: Codec, file: File, name: &[u8], tree: &mut Tree, remarks: &Remarks) -> Outcome<()> {
+pub(super) fn unpack(codec: Codec, file: Tapped, name: &[u8], tree: &mut Tree, remarks: &Remarks) -> Outcome<()> {
     let base = name.rsplit(|b| *b == b'/').next().unwrap_or_default();
     let stem = match memchr::memrchr(b'.', base) {
         Some(dot) => &base[..dot],

@@ -1,13 +1,14 @@
 //! The part of a file that a splitter looks at.
 
-use std::fs::File;
 use std::io::{self, Read};
+
+use crate::source::tap::Tapped;
 
 /// The file is read on in parts of this size.
 const PART: usize = 256 << 10;
 
 pub(super) struct Window {
-    file: File,
+    file: Tapped,
     bytes: Vec<u8>,
     /// Where in the file `bytes` begin.
     base: u64,
@@ -15,7 +16,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn new(file: File) -> Self {
+    pub(super) fn new(file: Tapped) -> Self {
         Window { file, bytes: Vec::new(), base: 0, ended: false }
     }
 
@@ -41,7 +42,7 @@ impl Window {
         Ok(())
     }
 
-    pub(super) fn into_file(self) -> File {
+    pub(super) fn into_file(self) -> Tapped {
         self.file
     }
 }

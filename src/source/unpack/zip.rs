@@ -1,6 +1,5 @@
 //! Unpacking zip archives as `unzip -qo` does on a Unix.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 
 use ::zip::result::ZipError;
@@ -9,13 +8,14 @@ use ::zip::{DateTime, System, ZipArchive};
 use super::error::{Fault, Outcome};
 use super::member::Member;
 use super::tree::{Stamp, Tree};
+use crate::source::tap::Tapped;
 
 const FILE_TYPE: u32 = 0o170_000;
 const SYMLINK: u32 = 0o120_000;
 /// PATH_MAX: no target of a link is longer.
 const LONGEST_TARGET: u64 = 4096;
 
-pub(super) fn unpack(file: File, tree: &mut Tree) -> Outcome<()> {
+pub(super) fn unpack(file: Tapped, tree: &mut Tree) -> Outcome<()> {
     let input = BufReader::with_capacity(64 << 10, file);
     let mut archive = ZipArchive::new(input).map_err(fault)?;
     if archive.offset() > 0 {

@@ -1,6 +1,5 @@
 //! The frames of a .zst, as pzstd and writers of seekable files make several. A file of one frame is left to one thread.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use zstd::stream::read::Decoder;
@@ -9,6 +8,7 @@ use zstd::zstd_safe::find_frame_compressed_size;
 use super::decode::BUFFER;
 use super::lanes::{CHUNK, Item, Job, Out, Split};
 use super::window::Window;
+use crate::source::tap::Tapped;
 
 /// Bytes; frames that are smaller go together.
 const ENOUGH: usize = 1 << 20;
@@ -23,7 +23,7 @@ pub(super) struct ZstdFrames {
 }
 
 impl ZstdFrames {
-    pub(super) fn new(file: File) -> Self {
+    pub(super) fn new(file: Tapped) -> Self {
         ZstdFrames { window: Window::new(file), at: 0 }
     }
 

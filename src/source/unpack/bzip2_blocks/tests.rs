@@ -14,11 +14,11 @@ fn told(mut source: impl Read, remarks: &Remarks) -> Told {
     (out, end.err().map(|e| (e.kind(), e.to_string())), remarks.take())
 }
 
-fn file(packed: &[u8]) -> File {
+fn file(packed: &[u8]) -> Tapped {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(packed).unwrap();
     file.rewind().unwrap();
-    file
+    file.into()
 }
 
 fn plain(packed: &[u8]) -> Told {

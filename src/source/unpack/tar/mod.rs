@@ -4,7 +4,6 @@ mod header;
 mod pax;
 mod sparse;
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use header::{BLOCK, Entry, Headers, Type};
@@ -15,6 +14,7 @@ use super::kind::Codec;
 use super::member::Member;
 use super::pipe;
 use super::tree::{Contents, Tree};
+use crate::source::tap::Tapped;
 
 const BUFFER: usize = 256 << 10;
 /// GNU tar reads records of this size, so it sees a decompressor's complaint about what comes soon after the end.
@@ -22,7 +22,7 @@ const RECORD: u64 = 64 << 10;
 
 /// Unpacks an archive, compressed or not. As GNU tar does, the data is asked for the compression, and the name only
 /// where the data says nothing.
-pub(super) fn unpack(mut file: File, name: &[u8], tree: &mut Tree, remarks: &Remarks) -> Outcome<()> {
+pub(super) fn unpack(mut file: Tapped, name: &[u8], tree: &mut Tree, remarks: &Remarks) -> Outcome<()> {
     let mut head = Vec::new();
     (&mut file).take(BLOCK).read_to_end(&mut head)?;
     file.seek(SeekFrom::Start(0))?;

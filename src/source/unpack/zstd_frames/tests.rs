@@ -21,11 +21,11 @@ fn told(mut source: impl Read) -> Told {
     }
 }
 
-fn file(packed: &[u8]) -> File {
+fn file(packed: &[u8]) -> Tapped {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(packed).unwrap();
     file.rewind().unwrap();
-    file
+    file.into()
 }
 
 fn plain(packed: &[u8]) -> Told {
