@@ -1,12 +1,15 @@
 //! Decompression of one stream, treating damage and rubbish as the real tools do.
 
+use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex};
 
 use super::bzip2_blocks::Bzip2Blocks;
+use super::dictionary;
 use super::kind::Codec;
 use super::lanes::{Lanes, THREADS, Turn, cores};
 use super::lzw::LzwReader;
+use super::room::Share;
 use super::zstd_frames::ZstdFrames;
 use crate::source::tap::Tapped;
 
@@ -14,6 +17,8 @@ use crate::source::tap::Tapped;
 pub(super) const BUFFER: usize = 256 << 10;
 /// Bytes; a smaller file is decoded by one thread before others have begun.
 const LANES_FROM: u64 = 256 << 10;
+/// Memory of an .xz decoder beside its dictionary. Bytes.
+const BESIDE: u64 = 8 << 20;
 /// What a decoder may ask of memory: enough for the dictionary of `xz -9` and of anything made on a usual machine.
 const MEMORY: u64 = 1 << 30;
 
@@ -76,47 +81,64 @@ pub(super) fn decoder(codec: Codec, file: Tapped, remarks: &Remarks) -> io::Resu
         Codec::Gzip => Box::new(Members::new(input, GzipMember, remarks())),
         Codec::Bzip2 => Box::new(Members::new(input, Bzip2Member, remarks())),
         Codec::Xz if input.fill_buf()?.starts_with(&[0xfd]) => {
-            Box::new(Members::new(input, XzMember(turn()), remarks()))
+            Box::new(Members::new(input, XzMember(turn().into()), remarks()))
         }
         Codec::Xz => {
+            let share = Share::take(dictionary::of_lzma(input.fill_buf()?).unwrap_or(dictionary::USUAL));
             let stream = liblzma::stream::Stream::new_auto_decoder(MEMORY, liblzma::stream::CONCATENATED)
                 .map_err(io::Error::from)?;
-            Box::new(liblzma::bufread::XzDecoder::new_stream(input, stream))
+            Box::new(Within { decoder: liblzma::bufread::XzDecoder::new_stream(input, stream), _share: share })
         }
-        Codec::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(input)?),
+        Codec::Zstd => Box::new(Members::new(input, ZstdMember, remarks())),
     })
 }
 
+/// A decoder with the memory that was lent to it.
+pub(super) struct Within<D> {
+    decoder: D,
+    _share: Option<Share>,
+}
+
+impl<D: Read> Read for Within<D> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.decoder.read(buf)
+    }
+}
+
 /// An .xz, whose blocks, where it has several, are decoded side by side if it is its turn.
-struct XzMember(Option<Turn>);
+struct XzMember(Cell<Option<Turn>>);
 
 impl XzMember {
-    /// Memory for decoding side by side; an archive that wants more is decoded by one thread. Bytes.
-    const MEMORY: u64 = 160 << 20;
-
-    fn stream(&self) -> Result<liblzma::stream::Stream, liblzma::stream::Error> {
+    fn stream(threads: bool, limit: u64) -> Result<liblzma::stream::Stream, liblzma::stream::Error> {
+        if !threads {
+            return liblzma::stream::Stream::new_stream_decoder(limit, 0);
+        }
         let mut settings = liblzma::stream::MtStreamBuilder::new();
-        match self.0 {
-            Some(_) => settings.threads(cores().min(THREADS) as u32),
-            None => return liblzma::stream::Stream::new_stream_decoder(MEMORY, 0),
-        };
-        settings.memlimit_threading(Self::MEMORY).memlimit_stop(MEMORY).decoder()
+        settings.threads(cores().min(THREADS) as u32);
+        // an archive that wants more is decoded by one thread
+        settings.memlimit_threading(Turn::BYTES).memlimit_stop(limit).decoder()
     }
 }
 
 impl MemberFormat for XzMember {
-    type Decoder = liblzma::bufread::XzDecoder<Input>;
+    type Decoder = Within<liblzma::bufread::XzDecoder<Input>>;
 
-    fn start(&self, input: Input) -> Self::Decoder {
-        let one_thread = |_| liblzma::stream::Stream::new_stream_decoder(MEMORY, 0);
-        match self.stream().or_else(one_thread) {
+    fn start(&self, mut input: Input) -> Self::Decoder {
+        let size = input.fill_buf().ok().and_then(dictionary::of_xz).unwrap_or(dictionary::USUAL);
+        let turn = self.0.take().filter(|_| size < Turn::BYTES);
+        let (threads, share) = if turn.is_some() { (true, None) } else { (false, Share::take(size)) };
+        self.0.set(turn);
+        // later blocks may look back as far as any that xz(1) makes by its presets
+        let limit = (size.max(dictionary::USUAL) + BESIDE).min(MEMORY);
+        let decoder = match Self::stream(threads, limit).or_else(|_| Self::stream(false, limit)) {
             Ok(stream) => liblzma::bufread::XzDecoder::new_stream(input, stream),
             Err(_) => liblzma::bufread::XzDecoder::new(input),
-        }
+        };
+        Within { decoder, _share: share }
     }
 
     fn give_back(&self, decoder: Self::Decoder) -> Input {
-        decoder.into_inner()
+        decoder.decoder.into_inner()
     }
 
     /// xz(1) takes zeros for padding and refuses all else.
@@ -146,6 +168,49 @@ pub(super) trait MemberFormat {
     fn start(&self, input: Input) -> Self::Decoder;
     fn give_back(&self, decoder: Self::Decoder) -> Input;
     fn after(&self, next: u8) -> After;
+}
+
+/// A frame of a .zst.
+pub(super) struct ZstdMember;
+
+pub(super) struct ZstdFrame {
+    /// Or why there is none.
+    decoder: Result<zstd::stream::read::Decoder<'static, Input>, (Input, Option<io::Error>)>,
+    _share: Option<Share>,
+}
+
+impl Read for ZstdFrame {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match &mut self.decoder {
+            Ok(decoder) => decoder.read(buf),
+            Err((_, error)) => Err(error.take().unwrap_or_else(|| io::Error::other("no decoder for zstd"))),
+        }
+    }
+}
+
+impl MemberFormat for ZstdMember {
+    type Decoder = ZstdFrame;
+
+    fn start(&self, mut input: Input) -> Self::Decoder {
+        // frames without contents have another magic number
+        let size = input.fill_buf().ok().and_then(dictionary::of_zstd).unwrap_or(0);
+        let share = Share::take(size);
+        let decoder = zstd::stream::read::Decoder::try_with_buffer(input);
+        let decoder = decoder.map(|decoder| decoder.single_frame()).map_err(|(input, error)| (input, Some(error)));
+        ZstdFrame { decoder, _share: share }
+    }
+
+    fn give_back(&self, frame: Self::Decoder) -> Input {
+        match frame.decoder {
+            Ok(decoder) => decoder.finish(),
+            Err((input, _)) => input,
+        }
+    }
+
+    /// zstd(1) wants frames up to the end; the decoder says so.
+    fn after(&self, _: u8) -> After {
+        After::Member
+    }
 }
 
 struct GzipMember;
@@ -272,7 +337,7 @@ mod tests {
         file.rewind().unwrap();
         let mut out = Vec::new();
         let input = BufReader::with_capacity(BUFFER, file.into());
-        let end = Members::new(input, XzMember(Turn::take()), Remarks::default()).read_to_end(&mut out);
+        let end = Members::new(input, XzMember(Turn::take().into()), Remarks::default()).read_to_end(&mut out);
         (out, end.err().map(|error| error.to_string()))
     }
 

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use super::decode::Remarks;
+use super::room::Share;
 
 /// More threads than that would only wait for the one that writes.
 pub(super) const THREADS: usize = 4;
@@ -28,23 +29,31 @@ pub(super) const CHUNK: usize = 256 << 10;
 /// jobs there is.
 static TURN: AtomicBool = AtomicBool::new(false);
 
-/// The right to decode by several threads, given up when dropped.
-pub(super) struct Turn(&'static AtomicBool);
+/// The right to decode by several threads, and the memory for it, given up when dropped.
+pub(super) struct Turn {
+    taken: &'static AtomicBool,
+    _share: Option<Share>,
+}
 
 impl Turn {
-    /// None where there is one processor, or somebody else has it.
+    /// Bytes that the threads may keep, more than [`AHEAD`], [`MOST`] and what they decode from.
+    pub(super) const BYTES: u64 = 160 << 20;
+
+    /// None where there is one processor, or somebody else has it, or others have the memory.
     pub(super) fn take() -> Option<Turn> {
-        Turn::of(&TURN)
+        let mut turn = Turn::of(&TURN)?;
+        turn._share = Some(Share::try_take(Turn::BYTES)?);
+        Some(turn)
     }
 
     fn of(taken: &'static AtomicBool) -> Option<Turn> {
-        (cores() > 1 && !taken.swap(true, Ordering::Relaxed)).then_some(Turn(taken))
+        (cores() > 1 && !taken.swap(true, Ordering::Relaxed)).then_some(Turn { taken, _share: None })
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
+        self.taken.store(false, Ordering::Relaxed);
     }
 }
 
@@ -135,7 +144,7 @@ pub(super) struct Lanes<S: Split> {
     given: u64,
     alone: Option<Box<dyn Read + Send>>,
     remarks: Remarks,
-    _turn: Option<Turn>,
+    turn: Option<Turn>,
 }
 
 impl<S: Split> Lanes<S> {
@@ -151,7 +160,7 @@ impl<S: Split> Lanes<S> {
             given: 0,
             alone: None,
             remarks,
-            _turn: turn,
+            turn,
         }
     }
 
@@ -202,6 +211,7 @@ impl<S: Split> Lanes<S> {
         self.begun.clear();
         self.all_told = true;
         self.crew.end();
+        self.turn = None;
         let Some(split) = self.split.take() else { return Ok(()) };
         let given = if stream == self.stream { self.given } else { 0 };
         let mut alone = split.alone(stream)?;

@@ -4,8 +4,10 @@ use std::io::{BufReader, Read};
 
 use sevenz_rust2::{ArchiveEntry, ArchiveReader, Password};
 
+use super::dictionary;
 use super::error::{Fault, Outcome};
 use super::member::Member;
+use super::room::Share;
 use super::tree::{Stamp, Tree};
 use crate::source::tap::Tapped;
 
@@ -18,6 +20,8 @@ const LONGEST_TARGET: u64 = 4096;
 const EPOCHS_APART: i64 = 11_644_473_600;
 
 pub(super) fn unpack(file: Tapped, tree: &mut Tree) -> Outcome<()> {
+    // its dictionary is told only far inside
+    let _share = Share::take(dictionary::USUAL);
     let input = BufReader::with_capacity(256 << 10, file);
     let mut reader = ArchiveReader::new(input, Password::empty()).map_err(fault)?;
     reader.set_thread_count(1);

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use zstd::stream::read::Decoder;
 use zstd::zstd_safe::find_frame_compressed_size;
 
-use super::decode::BUFFER;
+use super::decode::{BUFFER, Members, Remarks, ZstdMember};
 use super::lanes::{CHUNK, Item, Job, Out, Split};
 use super::window::Window;
 use crate::source::tap::Tapped;
@@ -72,7 +72,8 @@ impl Split for ZstdFrames {
     fn alone(self, stream: u64) -> io::Result<Box<dyn Read + Send>> {
         let mut file = self.window.into_file();
         file.seek(SeekFrom::Start(stream))?;
-        Ok(Box::new(Decoder::with_buffer(BufReader::with_capacity(BUFFER, file))?))
+        let input = BufReader::with_capacity(BUFFER, file);
+        Ok(Box::new(Members::new(input, ZstdMember, Remarks::default())))
     }
 }
 
