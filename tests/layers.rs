@@ -139,7 +139,7 @@ fn all_the_same(body: &str) -> Option<Done> {
     Some(off)
 }
 
-/// The trace does not hold what the layer has already.
+/// The trace leaves out what the layer has, and nothing is judged otherwise for it.
 #[test]
 fn large_files_are_judged_by_the_layers_contents() {
     let body = "src_prepare() {\n\tdefault\n\tcp large kept || die\n\

@@ -17,7 +17,7 @@ use crate::edit::sed::run::{Limits, Sed};
 use crate::edit::sed::script::{Detail, Script, ScriptCommand};
 use crate::edit::suggest::Ran;
 use crate::escape::show;
-use crate::phase::trace::{BLOB_LIMIT, Blob, Ended, Record, State};
+use crate::phase::trace::{BLOB_LIMIT, Ended, Record, State};
 use crate::report::model::{Cause, Command, CommandTarget, EditKind, Verdict};
 use crate::tree::untrusted;
 
@@ -185,7 +185,7 @@ impl Merged {
         let first = group[0];
         self.statuses.extend(first.script.commands.iter().filter_map(ScriptCommand::status));
         let targets: Vec<Input> = group.iter().flat_map(|c| inputs(c.record)).collect();
-        let blobs: Vec<Option<Blob>> = targets.iter().map(|t| scene.trace.blob_file(t.before.md5()?)).collect();
+        let blobs: Vec<Option<PathBuf>> = targets.iter().map(|t| scene.trace.blob_file(t.before.md5()?)).collect();
         let call = Call {
             invocation: &first.invocation,
             script_files: first.files.clone(),
@@ -196,11 +196,7 @@ impl Merged {
                 .iter()
                 .zip(&blobs)
                 .map(|(target, blob)| sed::call::Target {
-                    before: match blob {
-                        None => Content::Missing,
-                        Some(Blob::Kept(file)) => Content::File(file),
-                        Some(Blob::Lent(file)) => Content::Lent(file),
-                    },
+                    before: blob.as_ref().map_or(Content::Missing, |b| Content::File(b)),
                     changed: match (target.before.md5(), target.after.and_then(State::md5)) {
                         (Some(a), Some(b)) => Some(a != b),
                         _ => None,

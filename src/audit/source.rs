@@ -16,6 +16,7 @@ use super::failure::Failure;
 use super::layers::{self, Archive, Layers, Way};
 use crate::phase::job::JobDir;
 use crate::phase::runner::{self, Walls};
+use crate::phase::sandbox;
 use crate::phase::trace::{BLOB_LIMIT, LENT_FROM, TraceDir};
 use crate::source::unpack::{self, UnpackError};
 use crate::tree::layer::{Layer, LayerError};
@@ -52,7 +53,8 @@ impl Source {
             && let Some(layer) = obtain(context, layers, &key, archives)?
             && let Some(source) = lay(layer, way, job, walls)?
         {
-            source.trace(job).tell_lent().map_err(|e| Failure::unpack(format!("can't write the trace: {e}")))?;
+            // where an ebuild was faster at that name its contents are kept, as without a layer
+            let _ = source.trace(job).tell_lent();
             remarks.extend(source.layer().iter().flat_map(|layer| layer.remarks()).cloned());
             return Ok(source);
         }
@@ -73,7 +75,8 @@ impl Source {
 
     /// The trace, with what need not be kept there since the layer has it.
     pub fn trace(&self, job: &JobDir) -> TraceDir {
-        let Some(layer) = self.layer() else { return job.trace() };
+        // what is lent is read by replays, which must not be able to write it
+        let Some(layer) = self.layer().filter(|_| sandbox::guards_replays()) else { return job.trace() };
         let tree = layer.tree();
         let large = layer.snapshot().iter().filter(|(_, entry)| (LENT_FROM..=BLOB_LIMIT).contains(&entry.size));
         let lent = large.filter_map(|(path, entry)| match &entry.kind {

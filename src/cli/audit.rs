@@ -59,6 +59,8 @@ pub fn run(args: AuditArgs) -> Result<u8> {
         .with_context(|| format!("can't make a work directory in {}", parent.display()))?;
     let private = [store.folders(), vec![cache.clone()]].concat();
     run.sandbox = Sandbox::choose(args.bounds.sandbox(), &run, args.layers.try_overlay(), &private)?;
+    let layers = args.layers.open(&cache, &run.sandbox)?;
+    run.sandbox.guard_replays(&run, layers.as_ref().map(|layers| layers.store.dir()));
     let resolved = targets.resolve(&set, &|ebuild| choose::slot(&set, ebuild))?;
     for problem in &resolved.problems {
         eprintln!("ebaudit: {}: {}", crate::escape::escape_path(&problem.path), printable(&problem.message));
@@ -78,7 +80,6 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     // what reads many files takes as many threads as there are jobs, all together
     rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global().context("can't start threads")?;
     let slots = Slots::new(jobs);
-    let layers = args.layers.open(&cache, &run.sandbox)?;
     let (shown, stats) = (OnceLock::new(), Stats::default());
     let context = Context { set, config, profile, mirrors, store, layers, progress, run, options, slots, stats, shown };
     let root = context.set.repository.location.clone();

@@ -85,6 +85,7 @@ fn load(args: &PlanArgs) -> Result<System> {
         let made = run.get_or_init(|| {
             let mut run = RunDir::create(&std::env::temp_dir(), &program).map_err(|error| error.to_string())?;
             run.sandbox = Sandbox::choose(choice, &run, false, &[]).map_err(|error| error.to_string())?;
+            run.sandbox.guard_replays(&run, None);
             Ok::<RunDir, String>(run)
         });
         let run = made.as_ref().map_err(|error| format!("can't make a work directory: {error}"))?;

@@ -175,15 +175,6 @@ pub struct TraceDir {
     lent: HashMap<String, PathBuf>,
 }
 
-/// A file with contents that a call read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Blob {
-    /// Of the trace alone.
-    Kept(PathBuf),
-    /// Not to be lent further by a link, through which it could be changed.
-    Lent(PathBuf),
-}
-
 impl TraceDir {
     pub fn create(root: &Path) -> io::Result<TraceDir> {
         fs::create_dir_all(root.join("blobs"))?;
@@ -202,11 +193,16 @@ impl TraceDir {
     /// Has the tracers keep no contents of which a file is lent.
     pub fn tell_lent(&self) -> io::Result<()> {
         let names: String = self.lent.keys().flat_map(|md5| [md5, "\n"]).collect();
-        fs::write(self.root.join("lent"), names)
+        untrusted::write(&self.lent_names(), names.as_bytes())
+    }
+
+    fn lent_names(&self) -> PathBuf {
+        self.root.join("lent")
     }
 
     fn is_lent(&self, md5: &str) -> bool {
-        fs::read_to_string(self.root.join("lent")).is_ok_and(|names| names.lines().any(|name| name == md5))
+        let names = untrusted::read_text(&self.lent_names(), LOG_LIMIT);
+        names.is_ok_and(|names| names.lines().any(|name| name == md5))
     }
 
     pub fn path(&self) -> &Path {
@@ -228,12 +224,12 @@ impl TraceDir {
     }
 
     /// The file with the contents of this md5, if it is there and leads nowhere else.
-    pub fn blob_file(&self, md5: &str) -> Option<Blob> {
+    pub fn blob_file(&self, md5: &str) -> Option<PathBuf> {
         if let Some(path) = self.lent.get(md5) {
-            return Some(Blob::Lent(path.clone()));
+            return Some(path.clone());
         }
         let path = Some(self.blob_path(md5)).filter(|_| md5.bytes().all(|b| b.is_ascii_hexdigit()))?;
-        untrusted::open(&path).ok().map(|_| Blob::Kept(path))
+        untrusted::open(&path).ok().map(|_| path)
     }
 
     fn blob_path(&self, md5: &str) -> PathBuf {
@@ -350,7 +346,7 @@ mod tests {
         let md5 = trace.keep(&data).unwrap();
         assert_eq!((trace.blob(&md5), trace.blob_file(&md5)), (None, None));
         let told = trace.clone().with_lent([lent(&data)].into());
-        assert_eq!(told.blob_file(&md5), Some(Blob::Lent(file.clone())));
+        assert_eq!(told.blob_file(&md5), Some(file.clone()));
         assert_eq!(told.blob(&md5), Some(data));
         let md5 = trace.keep(small).unwrap();
         assert_eq!(trace.blob(&md5).as_deref(), Some(&small[..]));

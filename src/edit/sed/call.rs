@@ -51,8 +51,6 @@ pub enum Content<'a> {
     Bytes(&'a [u8]),
     /// They are kept in this file.
     File(&'a Path),
-    /// They are in this file, which is others', too: nothing that runs may get at it.
-    Lent(&'a Path),
 }
 
 impl<'a> Target<'a> {
@@ -67,13 +65,12 @@ impl Content<'_> {
         matches!(self, Content::Missing)
     }
 
-    /// Makes the contents appear under `path`, without a copy where they are in a file of the trace already.
+    /// Makes the contents appear under `path`, without a copy where they are in a file already.
     pub(super) fn place(&self, path: &Path) -> io::Result<()> {
         match self {
             Content::Missing => Ok(()),
             Content::Bytes(bytes) => fs::write(path, bytes),
             Content::File(file) => std::os::unix::fs::symlink(fs::canonicalize(file)?, path),
-            Content::Lent(file) => io::copy(&mut fs::File::open(file)?, &mut fs::File::create_new(path)?).map(drop),
         }
     }
 
@@ -81,7 +78,7 @@ impl Content<'_> {
         match self {
             Content::Missing => 0,
             Content::Bytes(bytes) => bytes.len() as u64,
-            Content::File(path) | Content::Lent(path) => fs::metadata(path).map_or(0, |data| data.len()),
+            Content::File(path) => fs::metadata(path).map_or(0, |data| data.len()),
         }
     }
 
@@ -96,7 +93,7 @@ impl Content<'_> {
         match self {
             Content::Missing => false,
             Content::Bytes(bytes) => bytes.last().is_some_and(|&last| last != delimiter),
-            Content::File(path) | Content::Lent(path) => read(path).is_ok_and(|last| last != delimiter),
+            Content::File(path) => read(path).is_ok_and(|last| last != delimiter),
         }
     }
 
@@ -106,7 +103,7 @@ impl Content<'_> {
         let bytes = match self {
             Content::Missing => return Ok(0),
             Content::Bytes(bytes) => bytes,
-            Content::File(path) | Content::Lent(path) => {
+            Content::File(path) => {
                 read = fs::read(path)?;
                 read.as_slice()
             }

@@ -23,7 +23,7 @@ pub(super) fn nothing_matches(call: &Call, script: &Script) -> bool {
         let content = match target.before {
             Content::Missing => return false,
             Content::Bytes(bytes) => bytes,
-            Content::File(path) | Content::Lent(path) => match std::fs::read(path) {
+            Content::File(path) => match std::fs::read(path) {
                 Ok(bytes) => {
                     read = bytes;
                     read.as_slice()

@@ -82,18 +82,20 @@ impl Sandbox {
             }
             let attempt = sandbox.overlay.clone().or_else(|_| sandbox.attempt(run, None));
             match attempt {
-                Ok(()) => {
-                    if tier != Tier::None {
-                        let mut read = without(&sandbox.tools, &sandbox.hidden);
-                        read.push(run.path());
-                        replay::prepare(&read, &run.scratch());
-                    }
-                    return Ok(sandbox);
-                }
+                Ok(()) => return Ok(sandbox),
                 Err(reason) => reasons.push(format!("{tier}: {reason}")),
             }
         }
         Err(NoSandbox { reasons: reasons.join("; ") })
+    }
+
+    /// Makes the walls of all replays of a run, before the first of them; they may read the contents in `lent`, too.
+    pub fn guard_replays(&self, run: &RunDir, lent: Option<&Path>) {
+        if self.tier != Tier::None {
+            let mut read = without(&self.tools, &self.hidden);
+            read.extend(lent.map(Path::to_owned).into_iter().chain([run.path()]));
+            replay::prepare(&read, &run.scratch());
+        }
     }
 
     pub fn tier(&self) -> Tier {

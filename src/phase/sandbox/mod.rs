@@ -29,7 +29,7 @@ pub use choose::{Choice, NoSandbox, Sandbox};
 pub use limits::Limits;
 pub use mounts::INSIDE;
 pub use overlay::{Lay, Over};
-pub use replay::guard;
+pub use replay::{guard, guards_replays};
 pub use spec::{Message, Overrun, Paths, Process, Spec, Word, end_all, spawn};
 
 /// The name under which this program is the sandbox.

@@ -41,6 +41,11 @@ fn rules(read: &[PathBuf], write: &Path) -> Result<Option<OwnedFd>, RulesetError
     Ok(set.into())
 }
 
+/// Whether there are such walls.
+pub fn guards_replays() -> bool {
+    RULES.get().is_some_and(Option::is_some)
+}
+
 /// Puts what `command` starts behind these walls, and ends it with the thread that starts it.
 pub fn guard(command: &mut Command) {
     let rules = RULES.get().and_then(Option::as_ref).map(AsRawFd::as_raw_fd);
