@@ -29,6 +29,15 @@ pub struct Head {
     pub entries: u64,
 }
 
+/// All that a record says.
+#[derive(Debug)]
+pub struct Record {
+    pub head: Head,
+    pub entries: Entries,
+    /// How many bytes a pack of the contents takes.
+    pub packed: u64,
+}
+
 /// Writes the record.
 pub fn write(path: &Path, head: &Head, entries: &Entries) -> io::Result<()> {
     let mut out = serde_json::to_vec(head)?;
@@ -58,8 +67,8 @@ pub fn write(path: &Path, head: &Head, entries: &Entries) -> io::Result<()> {
     fs::File::create_new(path)?.write_all(&out)
 }
 
-/// Reads a record: its head, the entries, and how many bytes a pack of the contents takes.
-pub fn read(path: &Path) -> io::Result<(Head, Entries, u64)> {
+/// Reads a record.
+pub fn read(path: &Path) -> io::Result<Record> {
     let data = fs::read(path)?;
     let damaged = || io::Error::new(io::ErrorKind::InvalidData, "the record is damaged");
     let (data, sum) = data.split_last_chunk::<16>().ok_or_else(damaged)?;
@@ -80,7 +89,7 @@ pub fn read(path: &Path) -> io::Result<(Head, Entries, u64)> {
     if found.len() as u64 != head.entries {
         return Err(damaged());
     }
-    Ok((head, found.into_iter().collect(), packed))
+    Ok(Record { head, entries: found.into_iter().collect(), packed })
 }
 
 /// The head alone, unverified.
@@ -154,10 +163,10 @@ mod tests {
         let head = Head { version: VERSION, remarks: vec!["x".into()], entries: 5, ..Head::default() };
         let path = dir.path().join("record");
         write(&path, &head, &entries).unwrap();
-        let (read_head, read_entries, packed) = read(&path).unwrap();
-        assert_eq!((read_head, packed), (head.clone(), 6));
+        let record = read(&path).unwrap();
+        assert_eq!((&record.head, record.packed), (&head, 6));
         let all = |entries: &Entries| format!("{:?}", entries.iter().collect::<Vec<_>>());
-        assert_eq!(all(&read_entries), all(&entries));
+        assert_eq!(all(&record.entries), all(&entries));
         assert_eq!(self::head(&path).unwrap(), head);
         let whole = fs::read(&path).unwrap();
         for cut in 0..whole.len() {

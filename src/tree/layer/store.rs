@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use super::lock::{self, Share};
-use super::{Layer, Made, make, record, verify};
+use super::record::{self, Record};
+use super::{Layer, Made, make, verify};
 use crate::tree::remove;
 use crate::tree::snapshot::{Most, Snapshot, SnapshotError};
 
@@ -142,14 +143,21 @@ impl LayerStore {
     }
 
     fn is_sound(&self, key: &str) -> bool {
-        record::read(&self.dir.join(key).join("record")).is_ok() && verify::after_boot(&self.dir.join(key)).is_ok()
+        self.read(key).is_ok()
+    }
+
+    /// The record, of a layer that is whole as far as that can be told without reading it all.
+    fn read(&self, key: &str) -> io::Result<Record> {
+        let dir = self.dir.join(key);
+        let record = record::read(&dir.join("record"))?;
+        verify::after_boot(&dir, &record)?;
+        Ok(record)
     }
 
     fn load(&self, key: &str, held: fs::File) -> io::Result<Layer> {
-        let dir = self.dir.join(key);
-        let (head, entries, packed) = record::read(&dir.join("record"))?;
-        verify::after_boot(&dir)?;
+        let Record { head, entries, packed } = self.read(key)?;
         lock::touch(&held);
+        let dir = self.dir.join(key);
         Ok(Layer { dir, head, snapshot: Snapshot::of(entries), packed, pack: Mutex::default(), lock: held })
     }
 
