@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::tree::Entries;
+use crate::tree::hash::hex;
 use crate::tree::pack::{PACK_FILE_LIMIT, Slot};
 use crate::tree::snapshot::{Entry, Kind, Stamp};
 
@@ -24,6 +25,9 @@ pub struct Head {
     pub mtime: (i64, i64),
     pub remarks: Vec<String>,
     pub hard_links: bool,
+    /// The md5 of `left`, where there is one.
+    #[serde(default)]
+    pub left: Option<String>,
     /// Bytes on the disk.
     pub disk: u64,
     pub entries: u64,
@@ -90,6 +94,16 @@ pub fn read(path: &Path) -> io::Result<Record> {
         return Err(damaged());
     }
     Ok(Record { head, entries: found.into_iter().collect(), packed })
+}
+
+/// What unpacking left beside the tree of the layer in `dir`, where it left something.
+pub fn left(dir: &Path, head: &Head) -> io::Result<Option<Vec<u8>>> {
+    let Some(sum) = &head.left else { return Ok(None) };
+    let data = fs::read(dir.join("left"))?;
+    match hex(&md5::compute(&data).0) == *sum {
+        true => Ok(Some(data)),
+        false => Err(io::Error::new(io::ErrorKind::InvalidData, "what unpacking left is damaged")),
+    }
 }
 
 /// The head alone, unverified.

@@ -40,6 +40,7 @@ impl LayerStore {
 
 /// Compares everything, contents too.
 fn whole(dir: &Path, record: &Record) -> io::Result<()> {
+    record::left(dir, &record.head)?;
     compare(dir, record, |path, entry| match entry.kind {
         Kind::File { md5, .. } if md5_of_file(path)? != md5 => Err(wrong(path, "has other contents")),
         _ => Ok(()),
