@@ -11,6 +11,7 @@ use super::distfiles;
 use super::eapi;
 use super::failure::Failure;
 use super::layers::{Archive, Way};
+use super::own_unpack::{self, Begun};
 use super::portage;
 use super::report;
 use super::source::{self, Source};
@@ -26,6 +27,7 @@ use crate::phase::job::{JobDir, RunDir};
 use crate::phase::notes::Death;
 use crate::phase::runner::{self, Bounds, End, Outcome, Step, Task, Walls};
 use crate::phase::sandbox::{Overrun, Tier};
+use crate::phase::state;
 use crate::report::model::EbuildReport;
 use crate::source::unpack::Limits;
 use crate::tree::{Most, Pack, Snapshot, untrusted};
@@ -43,6 +45,10 @@ pub struct Facts {
     pub sourced: Option<Metadata>,
     pub flags: Option<UseState>,
     pub source: Source,
+    /// What the ebuild's own src_unpack unpacks, where what it makes is to be kept.
+    pub asked: Option<String>,
+    /// The job before that phase, until it is over.
+    pub begun: Option<Begun>,
     pub before: Option<Snapshot>,
     pub after: Option<Snapshot>,
     pub pack: Option<Pack>,
@@ -224,8 +230,17 @@ fn phases(
             }
             Step::Sourced => sourced(context, ebuild, facts, job, source, way, walls)
                 .and_then(|()| configured(context, ebuild, facts, job, skip_setup)),
-            Step::Unpacked => unpacked(context, facts, job),
+            Step::Unpack => unpack(context, ebuild, facts, job, way, walls),
+            Step::Unpacked => {
+                let kept = facts.begun.take().and_then(|begun| begun.keep(context, ebuild, job, walls));
+                facts.source = kept.unwrap_or(std::mem::take(&mut facts.source));
+                unpacked(context, facts, job)
+            }
         };
+        if step == Step::Sourced && facts.asked.is_some() {
+            // without it the shell tells nothing of itself, and nothing is kept
+            let _ = untrusted::write(&job.ctl().join(state::KEEP), b"");
+        }
         done.map_err(|f| failure = Some(f)).is_ok()
     })
     .map_err(|e| Failure::prepare(format!("can't run bash: {e}")))?;
@@ -296,6 +311,8 @@ fn sourced(
         let archives: Vec<Archive> = archives.collect();
         facts.source = Source::unpack(context, way, job, &archives, &mut facts.remarks, walls)?;
         unpacked = true;
+    } else if context.options.portage.is_none() {
+        facts.asked = own_unpack::asked(context, ebuild, facts, way, &wanted);
     }
     let names: Vec<String> = found.into_iter().map(|(name, _)| name).collect();
     variables::write_settled(&job.ctl().join("variables"), &flags, &names, unpacked)
@@ -317,8 +334,32 @@ fn configured(
         .map_err(|e| Failure::prepare(format!("can't write Portage's configuration: {e}")))
 }
 
+/// The ebuild's own src_unpack is about to begin: what an earlier run of it came to may be there.
+fn unpack(
+    context: &Context,
+    ebuild: &EbuildFile,
+    facts: &mut Facts,
+    job: &JobDir,
+    way: Option<Way>,
+    walls: &mut Walls,
+) -> Result<(), Failure> {
+    // only the runner says that there is nothing to be run
+    let _ = fs::remove_file(job.ctl().join(state::KNOWN));
+    let (Some(layers), Some(way)) = (&context.layers, way) else { return Ok(()) };
+    facts.begun = Begun::look(context, ebuild, facts, job, walls);
+    let Some((layer, known)) = facts.begun.as_ref().and_then(|begun| begun.known(layers)) else { return Ok(()) };
+    facts.begun = None;
+    if let Some(source) = source::lay(layer, way, job, walls)? {
+        known.leave(job, walls).map_err(|e| Failure::unpack(format!("can't bring the source: {e}")))?;
+        facts.source = source;
+    }
+    Ok(())
+}
+
 fn unpacked(context: &Context, facts: &mut Facts, job: &JobDir) -> Result<(), Failure> {
-    let setup = facts.metadata.as_ref().is_some_and(|m| m.defined_phases.iter().any(|p| p == "setup"));
+    // one of the ebuild's own comes after it
+    let setup =
+        facts.asked.is_none() && facts.metadata.as_ref().is_some_and(|m| m.defined_phases.iter().any(|p| p == "setup"));
     let (before, pack) = facts.source.before(job, most(context), setup)?;
     (facts.before, facts.pack) = (Some(before), Some(pack));
     Ok(())

@@ -15,6 +15,7 @@ mod job;
 pub mod layers;
 mod literal_variable;
 pub mod machine;
+mod own_unpack;
 mod perl;
 mod portage;
 mod report;

@@ -148,7 +148,7 @@ fn obtain(context: &Context, layers: &Layers, key: &str, archives: &[Archive]) -
 }
 
 /// Brings a layer to WORKDIR; none where that failed and left nothing.
-fn lay(layer: Arc<Layer>, way: Way, job: &JobDir, walls: &mut Walls) -> Result<Option<Source>, Failure> {
+pub fn lay(layer: Arc<Layer>, way: Way, job: &JobDir, walls: &mut Walls) -> Result<Option<Source>, Failure> {
     // an overlay would part the names of a file
     if way == Way::Overlay && !layer.has_hard_links() && over(&layer, job, walls).is_ok() {
         return Ok(Some(Source::Overlay(layer)));
@@ -156,12 +156,22 @@ fn lay(layer: Arc<Layer>, way: Way, job: &JobDir, walls: &mut Walls) -> Result<O
     match layer.copy(&job.workdir()) {
         Ok(snapshot) => Ok(Some(Source::Copy(layer, snapshot))),
         Err(_) => {
-            let failed = |e: io::Error| Failure::unpack(format!("can't clean WORKDIR: {e}"));
-            crate::tree::remove(&job.workdir()).map_err(failed)?;
-            fs::create_dir(job.workdir()).map_err(failed)?;
+            clean(&job.workdir()).map_err(|e| Failure::unpack(format!("can't clean WORKDIR: {e}")))?;
             Ok(None)
         }
     }
+}
+
+/// Removes all that lies in a folder. The folder itself stays: it is the one that the sandbox shows.
+fn clean(dir: &Path) -> io::Result<()> {
+    for item in fs::read_dir(dir)? {
+        let item = item?;
+        match item.file_type()?.is_dir() {
+            true => crate::tree::remove(&item.path())?,
+            false => fs::remove_file(item.path())?,
+        }
+    }
+    Ok(())
 }
 
 /// Mounts the overlay; its root is what its upper folder is.

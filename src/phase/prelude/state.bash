@@ -1,0 +1,16 @@
+# What the shell is but for its files: told, so that a later run need not come to it again (phase/state.rs)
+
+eb_tell_state() {
+	{
+		builtin shopt -p
+		builtin set +o
+		builtin trap -p
+		builtin alias -p
+		builtin enable -a
+		builtin printf '%q\n' "${DIRSTACK[@]:1}"
+		builtin declare -F
+		builtin declare -f
+		builtin printf '\0%s\0' "${PWD}"
+		builtin declare -p
+	} >| "${EB_CTL}/$1"
+}
