@@ -8,6 +8,7 @@ pub mod context;
 pub mod distfiles;
 pub mod eapi;
 mod edits;
+mod ending;
 mod failure;
 mod findings;
 pub mod inputs;
