@@ -46,16 +46,11 @@ pub fn look(root: &Path, made: Made, most: Most) -> Result<(Head, Entries), Snap
         }
         let path = item.path();
         let meta = item.metadata()?;
-        let kind = match meta.file_type() {
-            kind if kind.is_dir() => Kind::Directory,
-            kind if kind.is_symlink() => Kind::Link(fs::read_link(path).map_err(|e| read(path, e))?),
-            kind if kind.is_file() => {
-                let known = made.sums.get(&meta.ino()).copied();
-                let md5 = known.map_or_else(|| md5_of_file(path), Ok).map_err(|e| read(path, e))?;
-                Kind::File { md5, pack: None }
-            }
-            _ => Kind::Other,
+        let file = || {
+            let known = made.sums.get(&meta.ino()).copied();
+            Ok(Kind::File { md5: known.map_or_else(|| md5_of_file(path), Ok)?, pack: None })
         };
+        let kind = Kind::of(path, &meta, file).map_err(|e| read(path, e))?;
         let several = meta.nlink() > 1 && !meta.is_dir();
         head.hard_links |= several;
         if !several || linked.insert(meta.ino()) {

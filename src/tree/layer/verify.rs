@@ -91,13 +91,12 @@ fn compare(dir: &Path, record: &Record, more: impl Fn(&Path, &Entry) -> io::Resu
     let one = |(path, meta): &(PathBuf, fs::Metadata)| {
         let full = tree.join(path);
         let known = entries.get(path).ok_or_else(|| wrong(&full, "is not of the layer"))?;
-        let kind = match meta.file_type() {
-            kind if kind.is_dir() => Kind::Directory,
-            kind if kind.is_symlink() => Kind::Link(fs::read_link(&full)?),
-            // the contents are compared by whoever wants to
-            kind if kind.is_file() && matches!(known.kind, Kind::File { .. }) => known.kind.clone(),
-            _ => Kind::Other,
+        // the contents are compared by whoever wants to
+        let file = || match known.kind {
+            Kind::File { .. } => Ok(known.kind.clone()),
+            _ => Err(wrong(&full, "is of another kind or mode")),
         };
+        let kind = Kind::of(&full, meta, file)?;
         let now = Entry::new(kind, meta);
         let times = |stamp: &Stamp| (stamp.size, stamp.mtime);
         let dir = now.kind == Kind::Directory;
