@@ -169,7 +169,8 @@ fn go(
     // a death in pkg_setup speaks of the machine, not of the source: recorded, and the phases go on without it
     for skip_setup in [false, true] {
         let outcome = phases(context, ebuild, facts, job, source, skip_setup, way)?;
-        if !skip_setup && outcome.phase == "pkg_setup" && matches!(outcome.end, End::Failed(_)) {
+        let in_setup = outcome.phase == "pkg_setup" && untrusted::open(&job.ctl().join("setup-done")).is_err();
+        if !skip_setup && in_setup && matches!(outcome.end, End::Failed(_)) {
             let why = outcome.death.map_or(String::new(), |d| format!(": {}", d.message));
             facts.remarks.push(format!("pkg_setup failed and was left out{why}"));
             continue;

@@ -98,26 +98,21 @@ pub fn make(parent: &Path) -> io::Result<Folder> {
 /// The folders that this process made.
 static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes them all, for a process that ends at once. Its numbers stay taken until then, since its threads may still be at work in the
-/// folders; the next run removes their locks.
+/// Removes them all, for a process that ends right after: another run may have their numbers then.
 pub fn remove_own() {
-    OWN.lock().unwrap_or_else(|e| e.into_inner()).drain(..).for_each(|dir| empty(&dir));
+    OWN.lock().unwrap_or_else(|e| e.into_inner()).drain(..).for_each(|dir| remove(&dir));
 }
 
 /// Removes a folder that [`make`] made, or one like it, by whoever holds its lock. That goes last: who is killed on the way leaves a
 /// folder that the next run knows for one that was left, and until the end no other run takes it for one.
 pub fn remove(dir: &Path) {
-    empty(dir);
-    if number_of(dir).is_some() && !dir.exists() {
-        let _ = fs::remove_file(beside(dir));
-    }
-}
-
-fn empty(dir: &Path) {
     for item in fs::read_dir(dir).into_iter().flatten().flatten().filter(|item| item.file_name() != LOCK) {
         let _ = fs::remove_file(item.path()).or_else(|_| tree::remove(&item.path()));
     }
     let _ = tree::remove(dir);
+    if number_of(dir).is_some() && !dir.exists() {
+        let _ = fs::remove_file(beside(dir));
+    }
 }
 
 fn numbered(number: u32) -> String {
