@@ -81,7 +81,7 @@ fn first_difference(a: &str, b: &str) -> String {
 }
 
 /// What src_prepare can tell of what src_unpack left.
-const TELLS: &str = "src_prepare() {\n\tdefault\n\tdeclare -p MADE LIST OUT GONE NUMBER > told 2>&1\n\techo \"${OLDPWD#\"${WORKDIR}\"}\" >> told\n\
+const TELLS: &str = "src_prepare() {\n\tdefault\n\tdeclare -p MADE LIST OUT GONE NUMBER DIRSTACK > told 2>&1\n\techo \"${OLDPWD#\"${WORKDIR}\"}\" >> told\n\
                      \tls -l \"${WORKDIR}\" | tr -s ' ' | cut -d ' ' -f 1,9 >> told\n\tenv | grep -c . >> told\n\
                      \t(set +o; shopt; umask; trap -p; type -t helper) >> told\n\tsed -i s/alpha/omega/ a\n\tsed -i s/nothing/X/ a || die\n}";
 

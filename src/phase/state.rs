@@ -82,9 +82,11 @@ impl Shell {
     }
 
     fn parse(data: &[u8]) -> Option<Shell> {
-        let mut parts = data.splitn(3, |b| *b == 0);
-        let (rest, cwd, declared) = (parts.next()?, parts.next()?, parts.next()?);
-        Some(Shell { rest: rest.to_vec(), cwd: cwd.to_vec(), variables: variables(declared)? })
+        let mut parts = data.splitn(4, |b| *b == 0);
+        let (rest, stack, cwd, declared) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        // the first of them is the current one, which may be another
+        let rest = [rest, stack.strip_prefix(cwd).unwrap_or(stack)].concat();
+        Some(Shell { rest, cwd: cwd.to_vec(), variables: variables(declared)? })
     }
 
     /// The current directory.
@@ -241,14 +243,21 @@ mod tests {
 
     #[test]
     fn survives_rubbish() {
-        for junk in
-            ["", "\0", "\0\0", "\0\0x", "\0\0declare", "\0\0declare -x", "\0\0declare -- a=\"", "\0\0declare -- =\n"]
-        {
+        for junk in [
+            "",
+            "\0",
+            "\0\0\0",
+            "\0\0\0x",
+            "\0\0\0declare",
+            "\0\0\0declare -x",
+            "\0\0\0declare -- a=\"",
+            "\0\0\0declare -- =\n",
+        ] {
             let told = Shell::parse(junk.as_bytes());
             assert!(told.is_none_or(|shell| shell.variables.is_empty()), "{junk:?}");
         }
         // as an older bash prints it
-        let shell = Shell::parse(b"\0/\0declare -- a=\"x\ndeclare -- b=\\\"\"\ndeclare -x c\n").unwrap();
+        let shell = Shell::parse(b"\0/\n\0/\0declare -- a=\"x\ndeclare -- b=\\\"\"\ndeclare -x c\n").unwrap();
         assert_eq!(shell.variables.len(), 2);
     }
 }

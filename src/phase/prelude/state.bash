@@ -7,9 +7,11 @@ eb_tell_state() {
 		builtin trap -p
 		builtin alias -p
 		builtin enable -a
-		builtin printf '%q\n' "${DIRSTACK[@]:1}"
 		builtin declare -F
 		builtin declare -f
+		builtin printf '\0'
+		# DIRSTACK would look otherwise once it was read
+		builtin dirs -l -p
 		builtin printf '\0%s\0' "${PWD}"
 		builtin declare -p
 	} >| "${EB_CTL}/$1"
