@@ -204,6 +204,14 @@ fn what_fails_everywhere_fails_the_same() {
 }
 
 #[test]
+fn a_source_that_is_not_there_is_no_fault_of_pkg_setup() {
+    let place = one_archive("S=${WORKDIR}/elsewhere\npkg_setup() { :; }");
+    let done = report(&place, "auto", &[]);
+    assert!(done.stdout.contains("S=${WORKDIR}/elsewhere does not exist"), "{}", done.stdout);
+    assert!(!done.stdout.contains("pkg_setup failed"), "{}", done.stdout);
+}
+
+#[test]
 fn layers_are_out_of_reach() {
     let look = "for way in /.ebaudit/closed /.ebaudit/closed/layers /proc/1/root/.ebaudit/closed/layers; do\n\
         \t\tls \"${way}\" > /dev/null 2>&1 && [[ -n $(ls \"${way}\") ]] && die \"${way} is open\"\n\

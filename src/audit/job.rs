@@ -10,8 +10,10 @@ use super::ahead;
 use super::context::Context;
 use super::distfiles;
 use super::eapi;
+use super::ending::{judge, unsourced};
 use super::failure::Failure;
 use super::layers::{Archive, Way};
+use super::own_unpack::{self, Begun};
 use super::portage;
 use super::report;
 use super::source::{self, Source};
@@ -25,9 +27,9 @@ use crate::gentoo::profile::{UsePackage, UseState};
 use crate::gentoo::repository::EbuildFile;
 use crate::gentoo::shown::{self, Shown};
 use crate::phase::job::{JobDir, RunDir};
-use crate::phase::notes::Death;
 use crate::phase::runner::{self, Bounds, End, Outcome, Step, Task, Walls};
-use crate::phase::sandbox::{Overrun, Tier};
+use crate::phase::sandbox::Tier;
+use crate::phase::state;
 use crate::report::model::EbuildReport;
 use crate::source::unpack::Limits;
 use crate::tree::{Most, Pack, Snapshot, untrusted};
@@ -45,6 +47,10 @@ pub struct Facts {
     pub sourced: Option<Metadata>,
     pub flags: Option<UseState>,
     pub source: Source,
+    /// What the ebuild's own src_unpack unpacks, where what it makes is to be kept.
+    pub asked: Option<String>,
+    /// The job before that phase, until it is over.
+    pub begun: Option<Begun>,
     pub before: Option<Snapshot>,
     pub after: Option<Snapshot>,
     pub pack: Option<Pack>,
@@ -168,7 +174,8 @@ fn go(
             let _at = context.stats.enter(Part::Phases);
             phases(context, ebuild, facts, job, source, skip_setup, way)?
         };
-        if !skip_setup && outcome.phase == "pkg_setup" && matches!(outcome.end, End::Failed(_)) {
+        let in_setup = outcome.phase == "pkg_setup" && untrusted::open(&job.ctl().join("setup-done")).is_err();
+        if !skip_setup && in_setup && matches!(outcome.end, End::Failed(_)) {
             let why = outcome.death.map_or(String::new(), |d| format!(": {}", d.message));
             facts.remarks.push(format!("pkg_setup failed and was left out{why}"));
             continue;
@@ -229,8 +236,17 @@ fn phases(
             }
             Step::Sourced => sourced(context, ebuild, facts, job, source, way, walls)
                 .and_then(|()| configured(context, ebuild, facts, job, skip_setup)),
-            Step::Unpacked => unpacked(context, facts, job),
+            Step::Unpack => unpack(context, ebuild, facts, job, way, walls),
+            Step::Unpacked => {
+                let kept = facts.begun.take().and_then(|begun| begun.keep(context, ebuild, job, walls));
+                facts.source = kept.unwrap_or(std::mem::take(&mut facts.source));
+                unpacked(context, facts, job)
+            }
         };
+        if step == Step::Sourced && facts.asked.is_some() {
+            // without it the shell tells nothing of itself, and nothing is kept
+            let _ = untrusted::write(&job.ctl().join(state::KEEP), b"");
+        }
         done.map_err(|f| failure = Some(f)).is_ok()
     })
     .map_err(|e| Failure::prepare(format!("can't run bash: {e}")))?;
@@ -309,6 +325,8 @@ fn sourced(
         let archives: Vec<Archive> = archives.collect();
         facts.source = Source::unpack(context, way, job, &archives, &mut facts.remarks, walls)?;
         unpacked = true;
+    } else if context.options.portage.is_none() {
+        facts.asked = own_unpack::asked(context, ebuild, facts, way, &wanted);
     }
     drop(at);
     let names: Vec<String> = found.into_iter().map(|(name, _)| name).collect();
@@ -331,9 +349,33 @@ fn configured(
         .map_err(|e| Failure::prepare(format!("can't write Portage's configuration: {e}")))
 }
 
+/// The ebuild's own src_unpack is about to begin: what an earlier run of it came to may be there.
+fn unpack(
+    context: &Context,
+    ebuild: &EbuildFile,
+    facts: &mut Facts,
+    job: &JobDir,
+    way: Option<Way>,
+    walls: &mut Walls,
+) -> Result<(), Failure> {
+    // only the runner says that there is nothing to be run
+    let _ = fs::remove_file(job.ctl().join(state::KNOWN));
+    let (Some(layers), Some(way)) = (&context.layers, way) else { return Ok(()) };
+    facts.begun = Begun::look(context, ebuild, facts, job, walls);
+    let Some((layer, known)) = facts.begun.as_ref().and_then(|begun| begun.known(layers)) else { return Ok(()) };
+    facts.begun = None;
+    if let Some(source) = source::lay(layer, way, job, walls)? {
+        known.leave(job, walls).map_err(|e| Failure::unpack(format!("can't bring the source: {e}")))?;
+        facts.source = source;
+    }
+    Ok(())
+}
+
 fn unpacked(context: &Context, facts: &mut Facts, job: &JobDir) -> Result<(), Failure> {
-    let setup = facts.metadata.as_ref().is_some_and(|m| m.defined_phases.iter().any(|p| p == "setup"));
     let _at = context.stats.enter(Part::Hashing);
+    // one of the ebuild's own comes after it
+    let setup =
+        facts.asked.is_none() && facts.metadata.as_ref().is_some_and(|m| m.defined_phases.iter().any(|p| p == "setup"));
     let (before, pack) = facts.source.before(job, most(context), setup)?;
     (facts.before, facts.pack) = (Some(before), Some(pack));
     Ok(())
@@ -355,26 +397,6 @@ fn read_metadata(path: &Path) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The reason why sourcing did not come to its end.
-fn unsourced(run: &RunDir, script: &Path, outcome: &Outcome) -> Failure {
-    if let Err(failure) = syntax(run, script) {
-        return failure;
-    }
-    match &outcome.end {
-        End::Failed(reason) => {
-            let line = outcome.death.as_ref().and_then(|d| line_in(d, script));
-            Failure::invalid(format!("sourcing the ebuild failed: {reason}")).at(line)
-        }
-        End::TimedOut => Failure::timed_out("sourcing the ebuild took longer than --timeout allows"),
-        End::TooMuchOutput => Failure::too_large("sourcing the ebuild printed more than allowed"),
-        End::Over(overrun) => Failure::too_large(format!("sourcing the ebuild {}", over(*overrun))),
-        End::Forged(why) => Failure::invalid(*why),
-        End::Broken(reason) => Failure::prepare(format!("the sandbox failed: {reason}")),
-        End::Interrupted => Failure::interrupted("sourcing the ebuild"),
-        End::Done | End::Stopped => Failure::invalid("sourcing the ebuild ended the shell"),
-    }
-}
-
 /// With carriage returns at the ends of all lines bash reads other words than those that are meant; where only some have
 /// one, that may be a text that is wanted so.
 fn line_ends(text: &str) -> Result<(), Failure> {
@@ -392,112 +414,4 @@ fn missing_eclass(context: &Context, name: &str) -> Failure {
         missing => format!("its master {} is not here; name it with --repository {0}=PATH", missing.join(", ")),
     };
     Failure::unsupported(format!("eclass {name} is not to be found: {advice}"))
-}
-
-/// The failure that the end of the phases means.
-fn judge(outcome: &Outcome, context: &Context, job: &JobDir, source: &Source) -> Result<(), Failure> {
-    let phase = if outcome.phase.is_empty() { "the ebuild" } else { outcome.phase.as_str() };
-    if let Some(note) = outcome.notes.iter().find(|n| n.kind == "no-source") {
-        return Err(Failure::prepare(no_source(&String::from_utf8_lossy(&note.text), job, source)));
-    }
-    match &outcome.end {
-        End::Done | End::Stopped => Ok(()),
-        End::Failed(reason) => {
-            let reason = match reason.as_str() {
-                "" if context.options.portage.is_some() => format!(
-                    "Portage gave up; where its last output names flags (REQUIRED_USE), --use sets them{}",
-                    last_words(&outcome.tail)
-                ),
-                "" => format!("died without a message{}", last_words(&outcome.tail)),
-                reason => reason.to_owned(),
-            };
-            let text = format!("{phase} failed: {reason}");
-            let said_so = said_file_too_large(&outcome.tail, &reason);
-            if said_so || has_file_of(context.options.bounds.limits.file_size, job, source) {
-                return Err(Failure::too_large(format!("{phase} wrote a file up to its bound (--max-file-size)")));
-            }
-            if had_no_descriptors(&outcome.tail) {
-                return Err(Failure::too_large(format!("{phase} opened more files than allowed (--max-open-files)")));
-            }
-            // `unpack` tells by itself that a bound was what it failed of
-            if let Ok(what) = untrusted::read_text(&job.ctl().join("too-large"), 4096) {
-                return Err(Failure::too_large(format!("{phase} failed: {what}")));
-            }
-            let failure = if phase == "src_unpack" { Failure::unpack(text) } else { Failure::prepare(text) };
-            Err(failure.at(outcome.death.as_ref().and_then(|d| d.line).filter(|_| death_in_ebuild(outcome))))
-        }
-        End::Interrupted => Err(Failure::interrupted(phase)),
-        End::TimedOut => Err(Failure::timed_out(format!(
-            "{phase} took longer than {} s (--timeout)",
-            context.options.bounds.time.as_secs()
-        ))),
-        End::Forged(why) => Err(Failure::invalid(*why)),
-        End::Over(Overrun::Cpu) => Err(Failure::timed_out(format!("{phase} {}", over(Overrun::Cpu)))),
-        End::Over(overrun) => Err(Failure::too_large(format!("{phase} {}", over(*overrun)))),
-        End::Broken(reason) => Err(Failure::prepare(format!("the sandbox failed: {reason}"))),
-        End::TooMuchOutput => Err(Failure::too_large(format!(
-            "{phase} printed more than {} bytes (--max-output)",
-            context.options.bounds.output
-        ))),
-    }
-}
-
-/// What a phase did that passed a bound, and the option that sets it.
-fn over(overrun: Overrun) -> &'static str {
-    match overrun {
-        Overrun::Cpu => "used more time of the processors than allowed (--cpu-time)",
-        Overrun::Processes => "started more processes than allowed (--max-processes)",
-        Overrun::Memory => "took more memory than allowed (--max-memory)",
-        Overrun::TreeFiles => "made more files than allowed (--max-tree-files)",
-        Overrun::TreeBytes => "wrote more than allowed (--max-tree-size)",
-    }
-}
-
-/// Whether a file of the job is as large as one may be: writing on failed, whatever the phase said of it.
-fn has_file_of(size: u64, job: &JobDir, source: &Source) -> bool {
-    let folders = [source.written(job), job.temp(), job.home()];
-    let mut items = folders.iter().flat_map(walkdir::WalkDir::new).flatten();
-    items.any(|i| i.file_type().is_file() && i.metadata().is_ok_and(|m| m.len() >= size))
-}
-
-/// Whether what failed said that a process may open no more files. It is over too soon to be counted from without, and the
-/// locale is the C one for all programs.
-fn had_no_descriptors(tail: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(tail);
-    text.lines().any(|line| line.contains("Too many open files") && !line.contains("open files in system"))
-}
-
-/// Whether what failed said that a file may not become as large: one that was to grow at once has not grown.
-fn said_file_too_large(tail: &[u8], reason: &str) -> bool {
-    let text = String::from_utf8_lossy(tail);
-    // of the shell for a program, of a program that ignores the signal, and of the shell itself
-    let signal = format!("signal {}", libc::SIGXFSZ);
-    text.contains("File size limit exceeded") || text.contains(": File too large") || reason.ends_with(&signal)
-}
-
-/// The last line of the phase's output that is not our own.
-fn last_words(tail: &[u8]) -> String {
-    let text = String::from_utf8_lossy(tail);
-    let line = text.lines().rev().map(str::trim).find(|l| !l.is_empty() && !l.starts_with("* died:"));
-    line.map_or(String::new(), |l| format!("; the last output was: {}", l.chars().take(200).collect::<String>()))
-}
-
-fn death_in_ebuild(outcome: &Outcome) -> bool {
-    outcome.death.as_ref().is_some_and(|d| d.file.ends_with(".ebuild"))
-}
-
-fn line_in(death: &Death, script: &Path) -> Option<u32> {
-    death.line.filter(|_| Path::new(&death.file) == script)
-}
-
-fn no_source(s: &str, job: &JobDir, source: &Source) -> String {
-    let work = job.workdir();
-    let shown = Path::new(s).strip_prefix(&work).map_or(s.to_owned(), |p| format!("${{WORKDIR}}/{}", p.display()));
-    let there: Vec<String> = source.names(job).into_iter().collect();
-    let there = match there.len() {
-        0 => "WORKDIR is empty".to_owned(),
-        n if n > 8 => format!("WORKDIR has {} and {} more", there[..8].join(", "), n - 8),
-        _ => format!("WORKDIR has {}", there.join(", ")),
-    };
-    format!("the source directory S={shown} does not exist; {there}")
 }

@@ -2,9 +2,12 @@
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
+use super::inputs::Digests;
 use crate::source::Distfile;
 use crate::source::unpack::{Kind, Limits, Unpacked};
 use crate::tree::Most;
@@ -27,6 +30,17 @@ pub struct Layers {
     pub way: Way,
     /// Bytes that the layers may take when the run is over.
     pub room: u64,
+    /// What the names of layers of an ebuild's own src_unpack are made of.
+    pub machine: OnceLock<String>,
+    pub digests: Digests,
+    pub began: SystemTime,
+}
+
+impl Layers {
+    pub fn new(store: LayerStore, way: Way, room: u64) -> Layers {
+        let (machine, digests) = (OnceLock::new(), Digests::default());
+        Layers { store, way, room, machine, digests, began: SystemTime::now() }
+    }
 }
 
 /// A distfile that is to be unpacked.

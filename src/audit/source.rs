@@ -53,8 +53,6 @@ impl Source {
             && let Some(layer) = obtain(context, layers, &key, archives)?
             && let Some(source) = lay(layer, way, job, walls)?
         {
-            // where an ebuild was faster at that name its contents are kept, as without a layer
-            let _ = source.trace(job).tell_lent();
             remarks.extend(source.layer().iter().flat_map(|layer| layer.remarks()).cloned());
             return Ok(source);
         }
@@ -167,7 +165,16 @@ pub fn wait(context: &Context) -> bool {
 }
 
 /// Brings a layer to WORKDIR; none where that failed and left nothing.
-fn lay(layer: Arc<Layer>, way: Way, job: &JobDir, walls: &mut Walls) -> Result<Option<Source>, Failure> {
+pub fn lay(layer: Arc<Layer>, way: Way, job: &JobDir, walls: &mut Walls) -> Result<Option<Source>, Failure> {
+    let source = laid(layer, way, job, walls)?;
+    if let Some(source) = &source {
+        // where an ebuild was faster at that name all contents are kept
+        let _ = source.trace(job).tell_lent();
+    }
+    Ok(source)
+}
+
+fn laid(layer: Arc<Layer>, way: Way, job: &JobDir, walls: &mut Walls) -> Result<Option<Source>, Failure> {
     // an overlay would part the names of a file
     if way == Way::Overlay && !layer.has_hard_links() && over(&layer, job, walls).is_ok() {
         return Ok(Some(Source::Overlay(layer)));
@@ -175,12 +182,22 @@ fn lay(layer: Arc<Layer>, way: Way, job: &JobDir, walls: &mut Walls) -> Result<O
     match layer.copy(&job.workdir()) {
         Ok(snapshot) => Ok(Some(Source::Copy(layer, snapshot))),
         Err(_) => {
-            let failed = |e: io::Error| Failure::unpack(format!("can't clean WORKDIR: {e}"));
-            crate::tree::remove(&job.workdir()).map_err(failed)?;
-            fs::create_dir(job.workdir()).map_err(failed)?;
+            clean(&job.workdir()).map_err(|e| Failure::unpack(format!("can't clean WORKDIR: {e}")))?;
             Ok(None)
         }
     }
+}
+
+/// Removes all that lies in a folder. The folder itself stays: it is the one that the sandbox shows.
+fn clean(dir: &Path) -> io::Result<()> {
+    for item in fs::read_dir(dir)? {
+        let item = item?;
+        match item.file_type()?.is_dir() {
+            true => crate::tree::remove(&item.path())?,
+            false => fs::remove_file(item.path())?,
+        }
+    }
+    Ok(())
 }
 
 /// Mounts the overlay; its root is what its upper folder is.

@@ -51,7 +51,7 @@ impl LayerArgs {
         let dir = cache.join("layers");
         let opened = LayerStore::open(&dir).with_context(|| format!("--layers: {}", dir.display()));
         match (opened, self.layers) {
-            (Ok(store), _) => Ok(Some(Layers { store, way, room: self.cache_size })),
+            (Ok(store), _) => Ok(Some(Layers::new(store, way, self.cache_size))),
             (Err(_), Wanted::Auto) => Ok(None),
             (Err(error), _) => Err(error),
         }

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
+use super::state::ANSWER;
+
 #[derive(Debug)]
 pub struct Checkpoint {
     pub tell: File,
@@ -21,7 +23,7 @@ impl Checkpoint {
             rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
             OpenOptions::new().read(true).write(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)
         };
-        Ok(Checkpoint { tell: fifo("tell")?, answer: fifo("answer")? })
+        Ok(Checkpoint { tell: fifo("tell")?, answer: fifo(ANSWER)? })
     }
 
     /// The step that the prelude has reached, where it said so.

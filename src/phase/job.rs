@@ -7,17 +7,16 @@ use std::path::{Path, PathBuf};
 
 use super::prelude;
 use super::sandbox::Sandbox;
-use super::stale;
+use super::stale::{self, Folder};
 use super::trace::{Tool, TraceDir};
 use crate::tree;
 
 /// The folder of a whole run: what its jobs share. Removed with the value.
 #[derive(Debug)]
 pub struct RunDir {
-    dir: tempfile::TempDir,
+    dir: Folder,
     /// A second one in memory, as sed's renames over a file are slow on a disk.
-    memory: Option<tempfile::TempDir>,
-    _locks: Vec<fs::File>,
+    memory: Option<Folder>,
     program: PathBuf,
     /// The walls around the jobs; none until [`Sandbox::choose`] made them.
     pub sandbox: Sandbox,
@@ -27,12 +26,8 @@ impl RunDir {
     /// Lays out the prelude and the tracer below `parent` (the system's temporary folder by default).
     pub fn create(parent: &Path, program: &Path) -> io::Result<RunDir> {
         stale::sweep(parent);
-        let (dir, lock) = stale::make(parent)?;
-        let mut locks = vec![lock];
-        let memory = in_memory().map(|(dir, lock)| {
-            locks.push(lock);
-            dir
-        });
+        let dir = stale::make_numbered(parent)?;
+        let memory = in_memory();
         // the phase's paths are to be free of links, so that they compare
         let root = fs::canonicalize(dir.path())?;
         prelude::lay_out(&root.join("prelude"))?;
@@ -48,7 +43,7 @@ impl RunDir {
                 std::os::unix::fs::symlink(real, root.join("real").join(tool.name()))?;
             }
         }
-        Ok(RunDir { dir, memory, _locks: locks, program: program.to_owned(), sandbox: Sandbox::default() })
+        Ok(RunDir { dir, memory, program: program.to_owned(), sandbox: Sandbox::default() })
     }
 
     pub fn path(&self) -> PathBuf {
@@ -84,7 +79,7 @@ impl RunDir {
 }
 
 /// A folder in memory, where there is room for one.
-fn in_memory() -> Option<(tempfile::TempDir, fs::File)> {
+fn in_memory() -> Option<Folder> {
     const TMPFS: i64 = 0x0102_1994;
     const FREE: u64 = 1 << 30;
     let memory = Path::new("/dev/shm");
@@ -228,13 +223,5 @@ impl JobDir {
 impl Drop for JobDir {
     fn drop(&mut self) {
         let _ = tree::remove(&self.root);
-    }
-}
-
-impl Drop for RunDir {
-    fn drop(&mut self) {
-        for dir in [Some(&self.dir), self.memory.as_ref()].into_iter().flatten() {
-            stale::remove(dir.path());
-        }
     }
 }

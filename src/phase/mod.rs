@@ -15,5 +15,6 @@ pub mod runner;
 pub mod sandbox;
 pub mod stack;
 pub(crate) mod stale;
+pub mod state;
 pub mod trace;
 pub mod tracer;

@@ -21,7 +21,8 @@ const FILES: &[(&str, &str)] = files![
     "stubs.bash",
     "portage.bash",
     "hooks.bash",
-    "defaults.bash"
+    "defaults.bash",
+    "state.bash"
 ];
 
 /// The file that bash starts with.

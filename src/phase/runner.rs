@@ -15,10 +15,11 @@ use super::checkpoint::Checkpoint;
 pub use super::interrupt::{interrupted, interruptible};
 use super::job::{JobDir, RunDir, find_program};
 use super::notes::{self, Death, Note};
-use super::output::Pump;
+use super::output::{Printed, Pump};
 use super::portage::Portage;
 use super::prelude;
-use super::sandbox::{self, Lay, Message, Over, Overrun, Spec, Word};
+use super::sandbox::{self, Lay, Message, Over, Overrun, Seen, Spec, Word};
+use super::state;
 use super::tracer::env;
 use crate::gentoo::shown::Shown;
 use crate::tree::layer::Layer;
@@ -29,6 +30,8 @@ use crate::tree::untrusted;
 pub enum Step {
     /// The ebuild is sourced, its metadata is in `metadata`; `variables` is wanted.
     Sourced,
+    /// The ebuild's own src_unpack is about to begin, and the shell has said what it is, since it was asked to.
+    Unpack,
     /// src_unpack is over.
     Unpacked,
 }
@@ -95,13 +98,33 @@ pub struct Outcome {
 
 /// The walls around the job that is at a [`Step`].
 #[derive(Debug)]
-pub struct Walls<'a>(&'a mut sandbox::Process);
+pub struct Walls<'a> {
+    process: &'a mut sandbox::Process,
+    pump: &'a Pump,
+}
 
 impl Walls<'_> {
     /// Lays a layer below WORKDIR; what the phases write goes to the job's folder above it.
     pub fn lay(&mut self, layer: &Layer) -> io::Result<()> {
         let (bytes, files) = layer.size();
-        self.0.lay(&Lay { layer: Word(layer.key().into()), files, bytes })
+        self.process.lay(&Lay { layer: Word(layer.key().into()), files, bytes })
+    }
+}
+
+impl Walls<'_> {
+    /// What is seen of the job from without.
+    pub fn look(&mut self) -> io::Result<Seen> {
+        self.process.look()
+    }
+
+    /// What the job printed until now.
+    pub fn printed(&self) -> io::Result<Printed> {
+        self.pump.printed()
+    }
+
+    /// Takes something for printed by the job.
+    pub fn print(&self, printed: &Printed) {
+        self.pump.add(printed);
     }
 }
 
@@ -111,15 +134,16 @@ struct Steps(usize);
 
 impl Steps {
     fn next(&mut self, said: &str) -> Result<Step, &'static str> {
-        let step = match (self.0, said) {
-            (0, "sourced") => Step::Sourced,
-            (1, "unpacked") => Step::Unpacked,
-            (_, "sourced" | "unpacked") => {
+        let (step, next) = match (self.0, said) {
+            (0, "sourced") => (Step::Sourced, 1),
+            (1, "unpack") => (Step::Unpack, 2),
+            (1 | 2, "unpacked") => (Step::Unpacked, 3),
+            (_, "sourced" | "unpack" | "unpacked") => {
                 return Err("a program of the ebuild claimed once more, or too early, that a phase is over");
             }
             _ => return Err("a program of the ebuild wrote to where the phases say how far they are"),
         };
-        self.0 += 1;
+        self.0 = next;
         Ok(step)
     }
 }
@@ -127,10 +151,27 @@ impl Steps {
 /// We look at a job twice a second; when that much lies between two looks, we were stopped.
 const STOPPED: Duration = Duration::from_secs(5);
 
+/// What the prelude and [`run`] write for each other; nothing of an earlier run is to be there.
+const OF_A_RUN: [&str; 13] = [
+    "died",
+    "notes",
+    "phase",
+    "tell",
+    state::ANSWER,
+    "prepared",
+    "sourced",
+    "metadata",
+    "setup-done",
+    state::KEEP,
+    state::KNOWN,
+    state::BEFORE,
+    state::AFTER,
+];
+
 /// Runs `task`. `step` is called at each [`Step`] and says whether to go on; its time does not count.
 pub fn run(task: &Task, mut step: impl FnMut(Step, &mut Walls) -> bool) -> io::Result<Outcome> {
     let ctl = task.job.ctl();
-    for name in ["died", "notes", "phase", "tell", "answer", "prepared", "sourced", "metadata", "setup-done"] {
+    for name in OF_A_RUN {
         let _ = std::fs::remove_file(ctl.join(name));
     }
     let mut checkpoint = Checkpoint::create(&ctl)?;
@@ -145,7 +186,7 @@ pub fn run(task: &Task, mut step: impl FnMut(Step, &mut Walls) -> bool) -> io::R
         .stdout(writer.try_clone()?)
         .stderr(writer);
     let mut process = sandbox::spawn(command, &spec(task)?)?;
-    let pump = Pump::start(reader);
+    let pump = Pump::start(reader)?;
     let pid = Pid::from_child(&process.child);
     let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
     let mut deadline = Instant::now() + task.bounds.time;
@@ -187,7 +228,7 @@ pub fn run(task: &Task, mut step: impl FnMut(Step, &mut Walls) -> bool) -> io::R
                 Err(why) => break Some(End::Forged(why)),
             };
             let began = Instant::now();
-            let go_on = step(reached, &mut Walls(&mut process));
+            let go_on = step(reached, &mut Walls { process: &mut process, pump: &pump });
             deadline += began.elapsed();
             looked = Instant::now();
             stopped |= !go_on;
@@ -206,7 +247,9 @@ pub fn run(task: &Task, mut step: impl FnMut(Step, &mut Walls) -> bool) -> io::R
         (Some(Message::Exit(0)), _) if untrusted::open(&ctl.join("prepared")).is_ok() => End::Done,
         (Some(Message::Signal(signal)), _) => End::Failed(format!("the shell was ended by signal {signal}")),
         (Some(Message::Exit(code)), _) => End::Failed(format!("the shell ended with status {code} before its end")),
-        (Some(Message::Laid(_)) | None, _) => End::Broken("the sandbox ended without a word".to_owned()),
+        (Some(Message::Laid(_) | Message::Seen(_)) | None, _) => {
+            End::Broken("the sandbox ended without a word".to_owned())
+        }
     });
     let phase = untrusted::read_text(&ctl.join("phase"), 4096).unwrap_or_default().trim().to_owned();
     Ok(Outcome { end, death, notes: notes::notes(&ctl), phase, tail })
@@ -292,7 +335,10 @@ mod tests {
         assert_eq!(steps.next("sourced"), Ok(Step::Sourced));
         assert!(steps.next("sourced").is_err() && steps.next("sourced\nunpacked").is_err());
         assert_eq!(steps.next("unpacked"), Ok(Step::Unpacked));
-        assert!(steps.next("unpacked").is_err() && steps.next("sourced").is_err());
+        assert!(["unpacked", "unpack", "sourced"].iter().all(|said| steps.next(said).is_err()));
+        let mut steps = Steps::default();
+        let all = ["sourced", "unpack", "unpacked"].map(|said| steps.next(said));
+        assert_eq!(all, [Ok(Step::Sourced), Ok(Step::Unpack), Ok(Step::Unpacked)]);
         assert!(Steps::default().next("unpacked").is_err());
     }
 }

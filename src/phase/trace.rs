@@ -3,7 +3,7 @@
 //! Records are lines of JSON in `log`; contents lie beside it in `blobs`, named by their md5. The ebuild's own
 //! processes could write there, too: what is read is data about that ebuild alone and is checked as such.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -167,6 +167,21 @@ pub struct Record {
 /// Bytes from which on contents that lie in the pristine source are not kept a second time.
 pub const LENT_FROM: u64 = 64 << 10;
 
+impl Record {
+    /// The md5s of the contents that it names.
+    pub fn contents(&self) -> impl Iterator<Item = &str> {
+        fn of_stream(stream: &Stream) -> Option<&str> {
+            match stream {
+                Stream::File { contents, .. } => contents.md5(),
+                _ => None,
+            }
+        }
+        let targets = self.targets.iter().flat_map(|target| [target.before.md5(), target.after.md5()]);
+        let streams = [of_stream(&self.stdin), of_stream(&self.stdout)];
+        targets.chain(streams).flatten().chain(self.scripts.iter().map(|(_, md5)| md5.as_str()))
+    }
+}
+
 /// The folder that a job's trace goes to.
 #[derive(Clone, Debug)]
 pub struct TraceDir {
@@ -260,22 +275,60 @@ impl TraceDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
             Err(error) => return Err(error),
         };
-        let mut bad = 0;
-        let mut records: Vec<Record> = Vec::new();
-        for line in data.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
-            match serde_json::from_slice(line) {
-                // one is added when its process begins, and again at its end
-                Ok(_) if records.len() >= 2 * MOST_RECORDS => bad += 1,
-                Ok(record) => records.push(record),
-                Err(_) => bad += 1,
-            }
-        }
-        let done: HashSet<(u32, u64)> =
-            records.iter().filter(|r| r.ended != Ended::Unseen).map(|r| (r.pid, r.start)).collect();
-        records.retain(|r| r.ended != Ended::Unseen || !done.contains(&(r.pid, r.start)));
-        records.sort_by_key(|r| (r.start, r.end));
-        Ok((records, bad))
+        Ok(records(&data))
     }
+
+    /// Bytes of the log.
+    pub fn length(&self) -> u64 {
+        fs::symlink_metadata(self.root.join("log")).map_or(0, |meta| meta.len())
+    }
+
+    /// The records that came after `from` bytes; none where something there is no record.
+    pub fn records_since(&self, from: u64) -> io::Result<Option<Vec<Record>>> {
+        if self.length() == from {
+            return Ok(Some(Vec::new()));
+        }
+        let data = untrusted::read(&self.root.join("log"), LOG_LIMIT)?;
+        let (found, bad) = records(data.get(from as usize..).unwrap_or_default());
+        Ok((bad == 0).then_some(found))
+    }
+
+    /// Adds what an earlier run recorded as if it happened now, in the same order.
+    pub fn add_again(&self, records: Vec<Record>) -> io::Result<()> {
+        let moments: BTreeSet<u64> = records.iter().flat_map(|record| [record.start, record.end]).collect();
+        let now = now();
+        let moved = |moment: u64| now + moments.range(..moment).count() as u64;
+        for record in records {
+            let (start, end) = (moved(record.start), moved(record.end));
+            self.add(&Record { start, end, ..record })?;
+        }
+        Ok(())
+    }
+}
+
+/// Nanoseconds of the clock of records.
+pub fn now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// The records in a log, and the number of lines that are none.
+fn records(data: &[u8]) -> (Vec<Record>, usize) {
+    let mut bad = 0;
+    let mut records: Vec<Record> = Vec::new();
+    for line in data.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+        match serde_json::from_slice(line) {
+            // one is added when its process begins, and again at its end
+            Ok(_) if records.len() >= 2 * MOST_RECORDS => bad += 1,
+            Ok(record) => records.push(record),
+            Err(_) => bad += 1,
+        }
+    }
+    let done: HashSet<(u32, u64)> =
+        records.iter().filter(|r| r.ended != Ended::Unseen).map(|r| (r.pid, r.start)).collect();
+    records.retain(|r| r.ended != Ended::Unseen || !done.contains(&(r.pid, r.start)));
+    records.sort_by_key(|r| (r.start, r.end));
+    (records, bad)
 }
 
 #[cfg(test)]
@@ -350,6 +403,30 @@ mod tests {
         assert_eq!(told.blob(&md5), Some(data));
         let md5 = trace.keep(small).unwrap();
         assert_eq!(trace.blob(&md5).as_deref(), Some(&small[..]));
+    }
+
+    #[test]
+    fn records_of_an_earlier_run_come_before_what_is_to_come_and_in_their_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let trace = TraceDir::create(dir.path()).unwrap();
+        trace.add(&record(7)).unwrap();
+        let from = trace.length();
+        assert_eq!(trace.records_since(from).unwrap().unwrap().len(), 0);
+        for start in [1 << 60, 9, 5] {
+            trace.add(&Record { pid: start as u32, end: start + 3, ..record(start) }).unwrap();
+        }
+        let since = trace.records_since(from).unwrap().unwrap();
+        assert_eq!(since.iter().map(|r| r.start).collect::<Vec<_>>(), [5, 9, 1 << 60]);
+        let other = tempfile::tempdir().unwrap();
+        let again = TraceDir::create(other.path()).unwrap();
+        let begun = now();
+        again.add_again(since).unwrap();
+        let records = again.records().unwrap().0;
+        assert_eq!(records.iter().map(|r| r.pid).collect::<Vec<_>>(), [5, 9, (1u64 << 60) as u32]);
+        assert!(records[0].start >= begun && records[2].end < now() + 1_000_000);
+        assert!(records.windows(2).all(|pair| pair[0].end < pair[1].start));
+        fs::write(dir.path().join("log"), "rubbish\n").unwrap();
+        assert!(trace.records_since(0).unwrap().is_none());
     }
 
     #[test]

@@ -1,23 +1,24 @@
 //! The result cache: an ebuild whose inputs are what they were is not run again.
 //!
 //! A report is kept under what all reports of a run depend on (`run`) and the ebuild's path. It holds as long as the
-//! ebuild, its files, the eclasses that it inherits, and what USE and SRC_URI come to (`inputs`) are the same. What another try may
+//! ebuild, its files, the eclasses that it inherits (`audit/inputs`), and what USE and SRC_URI come to (`settled`) are the same. What another try may
 //! change (a failed download, a bound, an interruption) is not kept.
 
-mod inputs;
 mod run;
+mod settled;
 mod store;
 
 use std::path::Path;
 use std::time::SystemTime;
 
 use crate::audit::context::Context;
+use crate::audit::inputs::{Digests, Inputs};
 use crate::edit::budget;
 use crate::gentoo::repository::EbuildFile;
 use crate::phase::runner;
 use crate::report::model::{EbuildReport, Status};
-use inputs::{Digests, Inputs};
 pub use run::RunKey;
+use settled::settled;
 use store::{Entry, Store};
 
 /// The results that a run can take from the cache, and those that it adds.
@@ -72,7 +73,7 @@ impl Question<'_> {
         let same = entry.inputs == self.inputs.digest
             && entry.eclasses
                 == self.results.digests.eclasses(self.context, &entry.metadata.inherited, &self.inputs.text)?
-            && entry.settled == inputs::settled(self.context, self.ebuild, &entry.metadata)?;
+            && entry.settled == settled(self.context, self.ebuild, &entry.metadata)?;
         let source = self.inputs.text.clone();
         same.then_some(EbuildReport { source, cached: true, ..entry.report })
     }
@@ -93,7 +94,7 @@ impl Question<'_> {
         if now != self.inputs || !digests.eclasses_are_older(self.context, &eclasses, self.results.began) {
             return None;
         }
-        let settled = inputs::settled(self.context, self.ebuild, &metadata)?;
+        let settled = settled(self.context, self.ebuild, &metadata)?;
         let entry = Entry { inputs: now.digest, eclasses, settled, metadata: *metadata, report: report.clone() };
         self.results.store.write(&self.ebuild.relative(), &entry)
     }

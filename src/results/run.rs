@@ -1,68 +1,13 @@
 //! What all reports of a run depend on beside their ebuilds.
 
-use std::ffi::OsStr;
 use std::fmt::Debug;
-use std::fs;
-use std::io::Read;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
 
 use crate::audit::context::Context;
-use crate::phase::job::find_program;
-use crate::tree::untrusted;
+use crate::audit::machine::machine;
 
 /// The program, the tools, the repositories and the options, as one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunKey(String);
-
-/// Tools whose version, or whose absence, a report can show: the phases run them, the replays do, or the prelude asks for them.
-const TOOLS: &[&str] = &[
-    "aclocal",
-    "autoconf",
-    "autoheader",
-    "automake",
-    "autom4te",
-    "autopoint",
-    "awk",
-    "bash",
-    "bzip2",
-    "cat",
-    "cmake",
-    "cp",
-    "diff",
-    "eltpatch",
-    "env",
-    "find",
-    "gawk",
-    "gettextize",
-    "git",
-    "glib-gettextize",
-    "grep",
-    "gtkdocize",
-    "gzip",
-    "head",
-    "intltoolize",
-    "libtoolize",
-    "m4",
-    "make",
-    "mawk",
-    "meson",
-    "mv",
-    "patch",
-    "perl",
-    "python3",
-    "rm",
-    "sed",
-    "sh",
-    "sort",
-    "tail",
-    "tar",
-    "tr",
-    "unzip",
-    "xargs",
-    "xz",
-    "zstd",
-];
 
 impl RunKey {
     /// The key of a run of this program with `options`, which are told apart by what [`Debug`] prints of them.
@@ -72,25 +17,10 @@ impl RunKey {
             sum.consume((part.len() as u64).to_le_bytes());
             sum.consume(part);
         };
-        add(env!("CARGO_PKG_VERSION").as_bytes());
-        add(&program());
+        add(machine(context).as_bytes());
         add(format!("{options:?}").as_bytes());
-        add(format!("{:?} {}", context.options.bounds, context.options.limits).as_bytes());
-        add(format!("{:?} {}", context.options.most, context.options.eclass_edits).as_bytes());
-        add(context.run.sandbox.tier().name().as_bytes());
-        add(context.set.repository.name.as_bytes());
-        for location in context.set.locations() {
-            add(location.as_os_str().as_encoded_bytes());
-        }
-        for dir in context.set.eclass_dirs() {
-            // it may be a link; and an eclass can read what lies beside it
-            add(fs::canonicalize(&dir).unwrap_or_default().as_os_str().as_encoded_bytes());
-            add(&beside_eclasses(&dir));
-        }
-        add(programs().as_bytes());
-        for tool in TOOLS {
-            add(identity(tool).as_bytes());
-        }
+        add(format!("{:?} {}", context.options.bounds.time, context.options.bounds.output).as_bytes());
+        add(format!("{}", context.options.eclass_edits).as_bytes());
         let settings = context.set.repository.location.join("metadata/ebaudit.toml");
         add(&context.set.repository.within.read_bytes(&settings).ok().flatten().unwrap_or_default());
         RunKey(format!("{:x}", sum.finalize()))
@@ -98,74 +28,5 @@ impl RunKey {
 
     pub fn text(&self) -> &str {
         &self.0
-    }
-}
-
-/// What tells this build of the program from others: two builds of one version may judge differently.
-fn program() -> Vec<u8> {
-    let Ok(file) = std::env::current_exe().and_then(fs::File::open) else { return Vec::new() };
-    let mut head = Vec::new();
-    let _ = (&file).take(64 << 10).read_to_end(&mut head);
-    build_id(&head).unwrap_or_else(|| {
-        let mut rest = Vec::new();
-        let _ = (&file).read_to_end(&mut rest);
-        [md5::compute(&head).0, md5::compute(&rest).0].concat()
-    })
-}
-
-/// The digest that the linker wrote into the beginning of a program (the note NT_GNU_BUILD_ID), where it did.
-fn build_id(head: &[u8]) -> Option<Vec<u8>> {
-    // the length of the name, that of the digest, the type 3, the name
-    let note = [&4u32.to_ne_bytes()[..], &20u32.to_ne_bytes(), &3u32.to_ne_bytes(), b"GNU\0"].concat();
-    let at = memchr::memmem::find(head, &note)? + note.len();
-    head.get(at..at + 20).map(<[u8]>::to_vec)
-}
-
-/// The files in a folder of eclasses that are none, with their digests.
-fn beside_eclasses(dir: &Path) -> Vec<u8> {
-    let items = fs::read_dir(dir).into_iter().flatten().flatten();
-    let others = items.filter(|item| item.path().extension() != Some(OsStr::new("eclass")));
-    let mut files: Vec<PathBuf> = others.map(|item| item.path()).collect();
-    files.sort();
-    let mut sum = md5::Context::new();
-    for file in files.iter().filter_map(|file| fs::canonicalize(file).ok()) {
-        sum.consume(file.as_os_str().as_encoded_bytes());
-        sum.consume(untrusted::read(&file, 1 << 20).unwrap_or_default());
-    }
-    sum.finalize().0.to_vec()
-}
-
-/// PATH, and the names of all programs there: a phase may ask whether one is there.
-fn programs() -> String {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut sum = md5::Context::new();
-    for dir in std::env::split_paths(&path) {
-        let mut names: Vec<_> =
-            fs::read_dir(&dir).into_iter().flatten().flatten().map(|item| item.file_name()).collect();
-        names.sort();
-        for name in names {
-            sum.consume(name.as_encoded_bytes());
-            sum.consume(b"\0");
-        }
-    }
-    format!("{} {:x}", path.display(), sum.finalize())
-}
-
-fn identity(tool: &str) -> String {
-    let Some(path) = find_program(tool) else { return format!("no {tool}") };
-    let meta = fs::metadata(&path);
-    let (size, time) = meta.map_or((0, 0), |m| (m.size(), m.mtime()));
-    format!("{} {size} {time}", path.display())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn this_program_has_an_identity() {
-        assert!(program().len() >= 20);
-        assert_eq!(program(), program());
-        assert_eq!(build_id(b"no program"), None);
     }
 }

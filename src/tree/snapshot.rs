@@ -49,6 +49,22 @@ pub enum Kind {
     Other,
 }
 
+impl Kind {
+    /// What lies at `path`, by its `meta`; `file` says it of a regular file.
+    pub(super) fn of(path: &Path, meta: &fs::Metadata, file: impl FnOnce() -> io::Result<Kind>) -> io::Result<Kind> {
+        let kind = meta.file_type();
+        if kind.is_dir() {
+            Ok(Kind::Directory)
+        } else if kind.is_symlink() {
+            fs::read_link(path).map(Kind::Link)
+        } else if kind.is_file() {
+            file()
+        } else {
+            Ok(Kind::Other)
+        }
+    }
+}
+
 /// What stat said; equal values mean that the contents are the same (nothing sets ctime back).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
@@ -331,24 +347,15 @@ fn look(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>, gauge: &Gau
         }
     }
     let meta = fs::symlink_metadata(path)?;
-    let kind = meta.file_type();
-    let kind = if kind.is_dir() {
-        Kind::Directory
-    } else if kind.is_symlink() {
-        Kind::Link(fs::read_link(path)?)
-    } else if !kind.is_file() {
-        Kind::Other
-    } else {
-        match known {
-            Some(Entry { kind: Kind::File { md5, pack }, stamp, .. }) if *stamp == Stamp::of(&meta) => {
-                Kind::File { md5: *md5, pack: *pack }
-            }
-            _ => {
-                let (md5, pack) = hash(&mut untrusted::open(path)?, meta.len(), pack, gauge)?;
-                Kind::File { md5, pack }
-            }
+    let kind = Kind::of(path, &meta, || match known {
+        Some(Entry { kind: Kind::File { md5, pack }, stamp, .. }) if *stamp == Stamp::of(&meta) => {
+            Ok(Kind::File { md5: *md5, pack: *pack })
         }
-    };
+        _ => {
+            let (md5, pack) = hash(&mut untrusted::open(path)?, meta.len(), pack, gauge)?;
+            Ok(Kind::File { md5, pack })
+        }
+    })?;
     Ok(Entry::new(kind, &meta))
 }
 

@@ -29,7 +29,7 @@ eb_phase() {
 	return "${eb_failed}"
 }
 
-for eb_file in "${EB_PRELUDE}"/{trap,output,query,version,inherit,unpack,patch,helpers,stubs,defaults}.bash; do
+for eb_file in "${EB_PRELUDE}"/{trap,output,query,version,inherit,unpack,patch,helpers,stubs,defaults,state}.bash; do
 	source "${eb_file}" || exit 70
 done
 unset eb_file
@@ -68,8 +68,22 @@ eb_own_phases=$(declare -F src_unpack src_prepare)
 if [[ -z ${EB_UNPACKED} ]]; then
 	cd "${WORKDIR}" || exit 70
 	declare -F src_unpack > /dev/null || src_unpack() { default; }
-	eb_phase src_unpack
+	if [[ -e ${EB_CTL}/keep ]]; then
+		eb_tell_state before
+		eb_checkpoint unpack
+		cd "${WORKDIR}" || exit 70
+	fi
+	if [[ -e ${EB_CTL}/known ]]; then
+		# an earlier run of this very src_unpack: WORKDIR is there, and this makes the shell what it was at its end
+		echo src_unpack > "${EB_CTL}/phase"
+		source "${EB_CTL}/known" || exit 70
+	else
+		eb_phase src_unpack
+		[[ ! -e ${EB_CTL}/keep ]] || eb_tell_state after
+	fi
 fi
+# each phase finds its programs anew, as with Portage
+hash -r
 eb_checkpoint unpacked
 # PMS 9.1.3: S may be missing only where nothing was to be unpacked
 if [[ ! -d ${S} && -z ${A} && -z ${eb_own_phases} ]]; then

@@ -39,6 +39,11 @@ pub fn descendants() -> Vec<i32> {
     found
 }
 
+/// How many descendants have not ended.
+pub fn running() -> usize {
+    descendants().into_iter().filter(|pid| !is_zombie(*pid)).count()
+}
+
 /// The processes of a process group.
 pub fn group(number: i32) -> Vec<i32> {
     all().into_iter().filter(|pid| stat(*pid).is_some_and(|s| s.get(1) == Some(&i64::from(number)))).collect()

@@ -10,7 +10,8 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open, wait
 use super::census::{self, Usage, usage};
 use super::limits::Limits;
 use super::notify::Guard;
-use super::spec::{Control, Message, Overrun, Spec};
+use super::seen::Seen;
+use super::spec::{Ask, Control, Message, Overrun, Spec};
 
 /// Between two looks at what the job uses.
 const TICK: Duration = Duration::from_millis(100);
@@ -69,12 +70,19 @@ fn watch(
             return Ok(None);
         }
         if !ready[1].is_empty() {
-            let (Some(lay), Some(over)) = (control.read_lay(), &spec.over) else { return Ok(None) };
-            let done = over.lay(&lay).map_err(|error| error.to_string());
-            if done.is_ok() {
-                tree.set_alarm(lay.files, lay.bytes);
+            match (control.read_ask(), &spec.over) {
+                (Some(Ask::Lay(lay)), Some(over)) => {
+                    let done = over.lay(&lay).map_err(|error| error.to_string());
+                    if done.is_ok() {
+                        tree.set_alarm(lay.files, lay.bytes);
+                    }
+                    control.say(&Message::Laid(done));
+                }
+                (Some(Ask::Look), _) => {
+                    control.say(&Message::Seen(Seen::of(shell, spec.tier).map_err(|error| error.to_string())));
+                }
+                _ => return Ok(None),
             }
-            control.say(&Message::Laid(done));
         }
         if Instant::now() >= next {
             let usage = usage(spec.limits.processes);

@@ -18,6 +18,7 @@ mod notify;
 mod overlay;
 mod replay;
 mod seccomp;
+mod seen;
 mod spec;
 mod sys;
 mod toolchain;
@@ -30,6 +31,7 @@ pub use limits::Limits;
 pub use mounts::INSIDE;
 pub use overlay::{Lay, Over};
 pub use replay::{guard, guards_replays};
+pub use seen::Seen;
 pub use spec::{Message, Overrun, Paths, Process, Spec, Word, end_all, spawn};
 
 /// The name under which this program is the sandbox.

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{APPLET, Lay, Limits, Over, Tier};
+use super::{APPLET, Lay, Limits, Over, Seen, Tier};
 use crate::escape::{escape, unescape};
 
 /// Words and paths that need not be UTF-8.
@@ -84,6 +84,16 @@ pub struct Spec {
     pub over: Option<Over>,
 }
 
+/// What is asked of the keeper while the job runs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ask {
+    /// To lay a layer below WORKDIR.
+    Lay(Lay),
+    /// What is seen of the job from without.
+    Look,
+}
+
 /// A bound of the whole job that was passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -109,6 +119,8 @@ pub enum Message {
     Signal(i32),
     /// The layer lies below WORKDIR, or why it does not.
     Laid(Result<(), String>),
+    /// What was seen of the job, or why it was not.
+    Seen(Result<Seen, String>),
 }
 
 /// A running sandbox.
@@ -158,15 +170,35 @@ impl Process {
 
     /// Asks for a layer below WORKDIR.
     pub fn lay(&mut self, lay: &Lay) -> io::Result<()> {
-        let mut line = serde_json::to_vec(lay)?;
+        self.ask(&Ask::Lay(lay.clone()), |message| match message {
+            Message::Laid(done) => Ok(done),
+            other => Err(other),
+        })
+    }
+
+    /// Asks what is seen of the job.
+    pub fn look(&mut self) -> io::Result<Seen> {
+        self.ask(&Ask::Look, |message| match message {
+            Message::Seen(seen) => Ok(seen),
+            other => Err(other),
+        })
+    }
+
+    /// Asks, and waits for the message that `is_answer`.
+    fn ask<T>(
+        &mut self,
+        ask: &Ask,
+        is_answer: impl Fn(Message) -> Result<Result<T, String>, Message>,
+    ) -> io::Result<T> {
+        let mut line = serde_json::to_vec(ask)?;
         line.push(b'\n');
         self.control.get_mut().write_all(&line)?;
         self.give_up_after(std::time::Duration::from_secs(60));
         let mut line = String::new();
         while self.control.read_line(&mut line)? > 0 {
-            match serde_json::from_str(&line)? {
-                Message::Laid(done) => return done.map_err(io::Error::other),
-                other => self.heard.push(other),
+            match is_answer(serde_json::from_str(&line)?) {
+                Ok(answer) => return answer.map_err(io::Error::other),
+                Err(other) => self.heard.push(other),
             }
             line.clear();
         }
@@ -250,8 +282,8 @@ impl Control {
         Ok(serde_json::from_slice(&line)?)
     }
 
-    /// A layer that is wanted; none when nobody wants anything any more.
-    pub fn read_lay(&self) -> Option<Lay> {
+    /// What is wanted; none when nobody wants anything any more.
+    pub fn read_ask(&self) -> Option<Ask> {
         let mut line = Vec::new();
         // as long as a line is not answered there is no other one
         BufReader::new(&self.0).read_until(b'\n', &mut line).ok()?;

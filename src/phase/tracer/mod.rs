@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use super::sandbox::INSIDE;
-use super::trace::{Bytes, Ended, Record, Tool, TraceDir};
+use super::trace::{Bytes, Ended, Record, Tool, TraceDir, now};
 use crate::edit::sed::argv::{Invocation, PieceKind};
 use crate::edit::{patch, perl};
 
@@ -168,11 +168,6 @@ fn end_with_the_tracer() -> std::io::Result<()> {
 
 fn variable(name: &str) -> Bytes {
     Bytes(std::env::var_os(name).map(OsStringExt::into_vec).unwrap_or_default())
-}
-
-fn now() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Ends as the tool ended, by the same signal where one ended it.

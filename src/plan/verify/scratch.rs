@@ -4,22 +4,17 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use tempfile::TempDir;
-
 use super::copier::Copier;
 use crate::gentoo::system::System;
-use crate::phase::stale;
+use crate::phase::stale::{self, Folder};
 use crate::plan::Answer;
 
 /// The copy; removed with the value, or by the next run.
-pub struct Scratch {
-    dir: TempDir,
-    _lock: fs::File,
-}
+pub struct Scratch(Folder);
 
 impl Scratch {
     pub fn path(&self) -> &Path {
-        self.dir.path()
+        self.0.path()
     }
 }
 
@@ -27,8 +22,7 @@ impl Scratch {
 pub fn copy(system: &System, answer: &Answer, share: &Path) -> Result<Scratch, String> {
     let parent = std::env::temp_dir();
     stale::sweep(&parent);
-    let (dir, lock) = stale::make(&parent).map_err(|error| told(&parent, &error))?;
-    let scratch = Scratch { dir, _lock: lock };
+    let scratch = Scratch(stale::make(&parent).map_err(|error| told(&parent, &error))?);
     let (from, to) = (system.root(), scratch.path());
     for dir in [
         "var/tmp",

@@ -201,7 +201,7 @@ fn timestamps((tv_sec, tv_nsec): (i64, i64)) -> Timestamps {
 }
 
 /// A time that the file system can't hold is no reason to fail.
-fn times(path: &Path, mtime: (i64, i64)) {
+pub(super) fn times(path: &Path, mtime: (i64, i64)) {
     let _ = rustix::fs::utimensat(CWD, path, &timestamps(mtime), AtFlags::SYMLINK_NOFOLLOW);
 }
 

@@ -9,7 +9,7 @@ use walkdir::WalkDir;
 
 use super::record::{Head, VERSION};
 use crate::tree::Entries;
-use crate::tree::hash::{Md5, md5_of_file};
+use crate::tree::hash::{Md5, hex, md5_of_file};
 use crate::tree::snapshot::{Entry, Kind, Most, SnapshotError, below};
 
 /// What unpacking told of a tree.
@@ -18,6 +18,8 @@ pub struct Made {
     /// The md5 of files by their inode number; one that is missing is read.
     pub sums: HashMap<u64, Md5>,
     pub remarks: Vec<String>,
+    /// What it left beside the tree; the maker knows what it means.
+    pub left: Option<Vec<u8>>,
 }
 
 /// What the record of `root` says.
@@ -29,6 +31,7 @@ pub fn look(root: &Path, made: Made, most: Most) -> Result<(Head, Entries), Snap
         mode: meta.mode() & 0o7777,
         mtime: (meta.mtime(), meta.mtime_nsec()),
         remarks: made.remarks,
+        left: made.left.map(|left| hex(&md5::compute(left).0)),
         ..Head::default()
     };
     let mut found = Vec::new();
@@ -43,16 +46,11 @@ pub fn look(root: &Path, made: Made, most: Most) -> Result<(Head, Entries), Snap
         }
         let path = item.path();
         let meta = item.metadata()?;
-        let kind = match meta.file_type() {
-            kind if kind.is_dir() => Kind::Directory,
-            kind if kind.is_symlink() => Kind::Link(fs::read_link(path).map_err(|e| read(path, e))?),
-            kind if kind.is_file() => {
-                let known = made.sums.get(&meta.ino()).copied();
-                let md5 = known.map_or_else(|| md5_of_file(path), Ok).map_err(|e| read(path, e))?;
-                Kind::File { md5, pack: None }
-            }
-            _ => Kind::Other,
+        let file = || {
+            let known = made.sums.get(&meta.ino()).copied();
+            Ok(Kind::File { md5: known.map_or_else(|| md5_of_file(path), Ok)?, pack: None })
         };
+        let kind = Kind::of(path, &meta, file).map_err(|e| read(path, e))?;
         let several = meta.nlink() > 1 && !meta.is_dir();
         head.hard_links |= several;
         if !several || linked.insert(meta.ino()) {

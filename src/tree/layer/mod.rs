@@ -1,11 +1,12 @@
 //! Layers: unpacked trees with their snapshots, kept on the disk and shared by all that unpack the same archives.
 //!
-//! A layer is a folder `KEY` with `tree`, `record` (the snapshot) and perhaps `pack` (the contents in one file). It is
-//! complete or absent: it is made as `.tmp-KEY` and takes its name at the end. Beside it lies `KEY.lock`: whoever makes
+//! A layer is a folder `KEY` with `tree`, `record` (the snapshot) and perhaps `pack` (the contents in one file) and `left`
+//! (what unpacking left beside the tree). It is complete or absent: it is made as `.tmp-KEY` and takes its name at the end. Beside it lies `KEY.lock`: whoever makes
 //! or removes the layer holds the lock alone, whoever uses it holds it with others; the kernel gives it up with the
 //! process. So what lies there as `.tmp-KEY` while the lock is free was left by a run that was killed. The lock's time
 //! is that of the last use.
 
+mod adopt;
 mod copy;
 mod lock;
 mod make;
@@ -21,6 +22,7 @@ use std::sync::{Arc, Mutex};
 
 use memmap2::Mmap;
 
+pub use adopt::adopt;
 pub use make::Made;
 pub use room::Room;
 pub use store::{LayerError, LayerStore};
@@ -34,6 +36,7 @@ pub struct Layer {
     dir: PathBuf,
     head: Head,
     snapshot: Snapshot,
+    left: Option<Vec<u8>>,
     /// Bytes of the pack, made or not.
     packed: u64,
     pack: Mutex<Option<Arc<Mmap>>>,
@@ -58,6 +61,11 @@ impl Layer {
     /// What unpacking had to remark.
     pub fn remarks(&self) -> &[String] {
         &self.head.remarks
+    }
+
+    /// What unpacking left beside the tree, as the maker wrote it.
+    pub fn left(&self) -> Option<&[u8]> {
+        self.left.as_deref()
     }
 
     /// Whether files have several names, which an overlay would part.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::tree::Entries;
+use crate::tree::hash::hex;
 use crate::tree::pack::{PACK_FILE_LIMIT, Slot};
 use crate::tree::snapshot::{Entry, Kind, Stamp};
 
@@ -24,9 +25,21 @@ pub struct Head {
     pub mtime: (i64, i64),
     pub remarks: Vec<String>,
     pub hard_links: bool,
+    /// The md5 of `left`, where there is one.
+    #[serde(default)]
+    pub left: Option<String>,
     /// Bytes on the disk.
     pub disk: u64,
     pub entries: u64,
+}
+
+/// All that a record says.
+#[derive(Debug)]
+pub struct Record {
+    pub head: Head,
+    pub entries: Entries,
+    /// How many bytes a pack of the contents takes.
+    pub packed: u64,
 }
 
 /// Writes the record.
@@ -58,8 +71,8 @@ pub fn write(path: &Path, head: &Head, entries: &Entries) -> io::Result<()> {
     fs::File::create_new(path)?.write_all(&out)
 }
 
-/// Reads a record: its head, the entries, and how many bytes a pack of the contents takes.
-pub fn read(path: &Path) -> io::Result<(Head, Entries, u64)> {
+/// Reads a record.
+pub fn read(path: &Path) -> io::Result<Record> {
     let data = fs::read(path)?;
     let damaged = || io::Error::new(io::ErrorKind::InvalidData, "the record is damaged");
     let (data, sum) = data.split_last_chunk::<16>().ok_or_else(damaged)?;
@@ -80,7 +93,17 @@ pub fn read(path: &Path) -> io::Result<(Head, Entries, u64)> {
     if found.len() as u64 != head.entries {
         return Err(damaged());
     }
-    Ok((head, found.into_iter().collect(), packed))
+    Ok(Record { head, entries: found.into_iter().collect(), packed })
+}
+
+/// What unpacking left beside the tree of the layer in `dir`, where it left something.
+pub fn left(dir: &Path, head: &Head) -> io::Result<Option<Vec<u8>>> {
+    let Some(sum) = &head.left else { return Ok(None) };
+    let data = fs::read(dir.join("left"))?;
+    match hex(&md5::compute(&data).0) == *sum {
+        true => Ok(Some(data)),
+        false => Err(io::Error::new(io::ErrorKind::InvalidData, "what unpacking left is damaged")),
+    }
 }
 
 /// The head alone, unverified.
@@ -154,10 +177,10 @@ mod tests {
         let head = Head { version: VERSION, remarks: vec!["x".into()], entries: 5, ..Head::default() };
         let path = dir.path().join("record");
         write(&path, &head, &entries).unwrap();
-        let (read_head, read_entries, packed) = read(&path).unwrap();
-        assert_eq!((read_head, packed), (head.clone(), 6));
+        let record = read(&path).unwrap();
+        assert_eq!((&record.head, record.packed), (&head, 6));
         let all = |entries: &Entries| format!("{:?}", entries.iter().collect::<Vec<_>>());
-        assert_eq!(all(&read_entries), all(&entries));
+        assert_eq!(all(&record.entries), all(&entries));
         assert_eq!(self::head(&path).unwrap(), head);
         let whole = fs::read(&path).unwrap();
         for cut in 0..whole.len() {

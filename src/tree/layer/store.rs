@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use super::lock::{self, Share};
-use super::{Layer, Made, make, record, verify};
+use super::record::{self, Record};
+use super::{Layer, Made, make, verify};
 use crate::tree::remove;
 use crate::tree::snapshot::{Most, Snapshot, SnapshotError};
 
@@ -114,6 +115,17 @@ impl LayerStore {
         }
     }
 
+    /// The layer `key`, where it is there already.
+    pub fn find(&self, key: &str) -> Option<Arc<Layer>> {
+        if let Some(layer) = self.at_hand(key) {
+            return Some(layer);
+        }
+        // a lock is made for a layer that is there, or is to be
+        let there = self.dir.join(key).is_dir();
+        let held = there.then(|| self.lock(key, Share::WithOthers).ok().flatten()).flatten()?;
+        Some(self.keep(key, self.load(key, held).ok()?))
+    }
+
     /// Lets go of the layers that nobody uses.
     pub fn let_go(&self) {
         self.opened().last.clear();
@@ -142,15 +154,23 @@ impl LayerStore {
     }
 
     fn is_sound(&self, key: &str) -> bool {
-        record::read(&self.dir.join(key).join("record")).is_ok() && verify::after_boot(&self.dir.join(key)).is_ok()
+        self.read(key).is_ok()
+    }
+
+    /// The record and what unpacking left, of a layer that is whole as far as that can be told without reading it all.
+    fn read(&self, key: &str) -> io::Result<(Record, Option<Vec<u8>>)> {
+        let dir = self.dir.join(key);
+        let record = record::read(&dir.join("record"))?;
+        verify::after_boot(&dir, &record)?;
+        let left = record::left(&dir, &record.head)?;
+        Ok((record, left))
     }
 
     fn load(&self, key: &str, held: fs::File) -> io::Result<Layer> {
+        let (Record { head, entries, packed }, left) = self.read(key)?;
         let dir = self.dir.join(key);
-        let (head, entries, packed) = record::read(&dir.join("record"))?;
-        verify::after_boot(&dir)?;
         lock::touch(&held);
-        Ok(Layer { dir, head, snapshot: Snapshot::of(entries), packed, pack: Mutex::default(), lock: held })
+        Ok(Layer { dir, head, snapshot: Snapshot::of(entries), left, packed, pack: Mutex::default(), lock: held })
     }
 
     fn make<E>(
@@ -180,6 +200,9 @@ impl LayerStore {
         fs::create_dir(fresh)?;
         fs::DirBuilder::new().mode(0o755).create(&tree)?;
         let made = make(&tree).map_err(LayerError::Made)?;
+        if let Some(left) = &made.left {
+            fs::write(fresh.join("left"), left)?;
+        }
         let (head, entries) = make::look(&tree, made, most)?;
         record::write(&fresh.join("record"), &head, &entries)?;
         verify::note_boot(fresh)?;

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use walkdir::WalkDir;
 
 use super::lock::Share;
-use super::record;
+use super::record::{self, Record};
 use super::store::LayerStore;
 use crate::tree::hash::md5_of_file;
 use crate::tree::snapshot::{Entry, Kind, Stamp, below};
@@ -28,7 +28,8 @@ impl LayerStore {
         for key in self.keys()? {
             // one that is being made or removed is none
             let Some(held) = self.lock(&key, Share::WithOthers)? else { continue };
-            let wrong = whole(&self.dir.join(&key)).err();
+            let dir = self.dir.join(&key);
+            let wrong = record::read(&dir.join("record")).and_then(|record| whole(&dir, &record)).err();
             drop(held);
             let broken = wrong.map(|why| (why.to_string(), self.remove(&key).is_ok_and(|gone| gone.is_some())));
             found.push(Verified { key, broken });
@@ -38,8 +39,9 @@ impl LayerStore {
 }
 
 /// Compares everything, contents too.
-fn whole(dir: &Path) -> io::Result<()> {
-    compare(dir, |path, entry| match entry.kind {
+fn whole(dir: &Path, record: &Record) -> io::Result<()> {
+    record::left(dir, &record.head)?;
+    compare(dir, record, |path, entry| match entry.kind {
         Kind::File { md5, .. } if md5_of_file(path)? != md5 => Err(wrong(path, "has other contents")),
         _ => Ok(()),
     })
@@ -47,12 +49,12 @@ fn whole(dir: &Path) -> io::Result<()> {
 
 /// After a crash of the machine files may be there without what was written to them. So a layer that was made before the
 /// last start is looked over once, which reads no contents.
-pub fn after_boot(dir: &Path) -> io::Result<()> {
+pub fn after_boot(dir: &Path, record: &Record) -> io::Result<()> {
     let noted = fs::read_to_string(dir.join("boot")).unwrap_or_default();
     if Some(noted) == boot() {
         return Ok(());
     }
-    compare(dir, |_, _| Ok(()))?;
+    compare(dir, record, |_, _| Ok(()))?;
     // where it can't be noted the next one looks again
     let _ = note_boot(dir);
     Ok(())
@@ -70,8 +72,8 @@ fn boot() -> Option<String> {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()
 }
 
-fn compare(dir: &Path, more: impl Fn(&Path, &Entry) -> io::Result<()> + Sync) -> io::Result<()> {
-    let (head, entries, _) = record::read(&dir.join("record"))?;
+fn compare(dir: &Path, record: &Record, more: impl Fn(&Path, &Entry) -> io::Result<()> + Sync) -> io::Result<()> {
+    let Record { head, entries, .. } = record;
     let tree = dir.join("tree");
     let mut count = 0;
     let mut found: Vec<(PathBuf, fs::Metadata)> = Vec::with_capacity(entries.len());
@@ -89,13 +91,12 @@ fn compare(dir: &Path, more: impl Fn(&Path, &Entry) -> io::Result<()> + Sync) ->
     let one = |(path, meta): &(PathBuf, fs::Metadata)| {
         let full = tree.join(path);
         let known = entries.get(path).ok_or_else(|| wrong(&full, "is not of the layer"))?;
-        let kind = match meta.file_type() {
-            kind if kind.is_dir() => Kind::Directory,
-            kind if kind.is_symlink() => Kind::Link(fs::read_link(&full)?),
-            // the contents are compared by whoever wants to
-            kind if kind.is_file() && matches!(known.kind, Kind::File { .. }) => known.kind.clone(),
-            _ => Kind::Other,
+        // the contents are compared by whoever wants to
+        let file = || match known.kind {
+            Kind::File { .. } => Ok(known.kind.clone()),
+            _ => Err(wrong(&full, "is of another kind or mode")),
         };
+        let kind = Kind::of(&full, meta, file)?;
         let now = Entry::new(kind, meta);
         let times = |stamp: &Stamp| (stamp.size, stamp.mtime);
         let dir = now.kind == Kind::Directory;

@@ -1,4 +1,4 @@
-//! What the report of one ebuild depends on.
+//! What an ebuild is made of in its repository, by digests: its text, the files beside it, its eclasses.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -9,11 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
 
-use crate::audit::context::Context;
-use crate::audit::{distfiles, variables};
+use super::context::Context;
 use crate::gentoo::inherits;
-use crate::gentoo::metadata::Metadata;
-use crate::gentoo::profile::{UsePackage, UseState};
 use crate::gentoo::repository::EbuildFile;
 use crate::phase::runner::interrupted;
 use crate::tree::untrusted;
@@ -43,28 +40,6 @@ impl Inputs {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Some(Inputs { digest: format!("{:x}", sum.finalize()), text })
     }
-}
-
-/// What USE and SRC_URI of an ebuild come to: the variables that its phases see, and the distfiles with their digests. None where a distfile has
-/// none, so that it may be another one next time.
-pub fn settled(context: &Context, ebuild: &EbuildFile, metadata: &Metadata) -> Option<String> {
-    let package = UsePackage { cpv: &ebuild.cpv, metadata, repository: &ebuild.repository };
-    let flags = UseState::compute(&context.profile, &context.config, package, &context.options.use_changes);
-    let mut sum = md5::Context::new();
-    match distfiles::wanted(context, ebuild, metadata, &flags) {
-        Err(failure) => sum.consume(failure.reason),
-        Ok(found) => {
-            let names: Vec<String> = found.iter().map(|f| f.name.clone()).collect();
-            sum.consume(variables::settled(&flags, &names, false));
-            for file in found {
-                if file.hashes.is_empty() {
-                    return None;
-                }
-                sum.consume(format!("{} {} {:?}\0", file.name, file.size, file.hashes));
-            }
-        }
-    }
-    Some(format!("{:x}", sum.finalize()))
 }
 
 /// Digests that several ebuilds share.

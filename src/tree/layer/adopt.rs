@@ -1,0 +1,284 @@
+//! A tree that something else than our unpacker made, brought into a layer: copied, and hashed on the way.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::Scope;
+use rustix::fs::{AtFlags, CWD, FileType, Mode};
+
+use super::copy::times;
+use super::{Layer, Made};
+use crate::tree::hash::Md5;
+use crate::tree::snapshot::{Entry, Kind, Most, Snapshot};
+use crate::tree::untrusted;
+
+/// Bytes that are read at a time.
+const PIECE: usize = 1 << 18;
+
+/// Copies what lies below `from`, where nobody is at work any more, to `to`, an empty folder. What a copy would not be is
+/// an error: sockets and devices, extended attributes, a file with a name elsewhere.
+pub fn adopt(from: &Path, to: &Path, most: Most) -> io::Result<Made> {
+    let copier = Copier { most, ..Copier::default() };
+    rayon::scope(|scope| copier.folder(scope, from.to_owned(), to.to_owned()));
+    let Copier { sums, several, folders, failed, .. } = copier;
+    if let Some(error) = inner(failed) {
+        return Err(error);
+    }
+    if inner(several).values().any(|(_, left)| *left > 0) {
+        return Err(other(from, "a file has a name elsewhere"));
+    }
+    let mut folders = inner(folders);
+    folders.push((to.to_owned(), fs::symlink_metadata(from)?));
+    // the deepest first, since what is done within a folder changes its time, and needs its mode
+    folders.sort_by_key(|(path, _)| std::cmp::Reverse(path.components().count()));
+    for (path, meta) in folders {
+        mode(&path, &meta)?;
+        times(&path, (meta.mtime(), meta.mtime_nsec()));
+    }
+    Ok(Made { sums: inner(sums), ..Made::default() })
+}
+
+impl Layer {
+    /// The snapshot of the tree at `from`, which this layer was just copied from.
+    pub fn of_origin(&self, from: &Path) -> io::Result<Snapshot> {
+        let one = |(path, entry): (&Path, &Entry)| {
+            let meta = fs::symlink_metadata(from.join(path))?;
+            let now = Entry::new(entry.kind.clone(), &meta);
+            let sized = entry.kind == Kind::Directory || now.size == entry.size;
+            match sized && now.mode == entry.mode {
+                true => Ok((path.to_owned(), now)),
+                false => Err(other(path, "it is not what was copied")),
+            }
+        };
+        Ok(Snapshot::of(self.snapshot.iter().map(one).collect::<io::Result<Vec<_>>>()?.into_iter().collect()))
+    }
+}
+
+#[derive(Default)]
+struct Copier {
+    most: Most,
+    entries: AtomicU64,
+    bytes: AtomicU64,
+    sums: Mutex<HashMap<u64, Md5>>,
+    /// Files of several names by their inode: where the first one is, and how many are to come.
+    several: Mutex<HashMap<u64, (PathBuf, u64)>>,
+    /// Folders that were made, and what they are to be.
+    folders: Mutex<Vec<(PathBuf, fs::Metadata)>>,
+    failed: Mutex<Option<io::Error>>,
+}
+
+impl Copier {
+    fn folder<'a>(&'a self, scope: &Scope<'a>, from: PathBuf, to: PathBuf) {
+        if let Err(error) = self.fill(scope, &from, &to) {
+            *locked(&self.failed) = Some(error);
+        }
+    }
+
+    fn fill<'a>(&'a self, scope: &Scope<'a>, from: &Path, to: &Path) -> io::Result<()> {
+        let item = |item: io::Result<fs::DirEntry>| item.and_then(|item| Ok((item.file_name(), item.metadata()?)));
+        let mut items = fs::read_dir(from)?.map(item).collect::<io::Result<Vec<_>>>()?;
+        // some file systems list a folder in the order in which it was filled
+        items.sort_by_key(|(_, meta)| meta.ino());
+        for (name, meta) in items {
+            if locked(&self.failed).is_some() {
+                return Ok(());
+            }
+            if self.entries.fetch_add(1, Ordering::Relaxed) >= self.most.entries as u64 {
+                return Err(other(from, "there is too much"));
+            }
+            let (from, to) = (from.join(&name), to.join(&name));
+            plain(&from)?;
+            let kind = meta.file_type();
+            if kind.is_dir() {
+                fs::DirBuilder::new().mode(0o700).create(&to)?;
+                locked(&self.folders).push((to.clone(), meta));
+                scope.spawn(move |scope| self.folder(scope, from, to));
+            } else if kind.is_symlink() {
+                symlink(fs::read_link(&from)?, &to)?;
+                times(&to, (meta.mtime(), meta.mtime_nsec()));
+            } else if kind.is_fifo() {
+                rustix::fs::mknodat(CWD, &to, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
+                mode(&to, &meta)?;
+                times(&to, (meta.mtime(), meta.mtime_nsec()));
+            } else if kind.is_file() {
+                self.name(&from, &to, &meta)?;
+            } else {
+                return Err(other(&from, "no copy would be the same"));
+            }
+        }
+        Ok(())
+    }
+
+    /// One name of a file, which may have several.
+    fn name(&self, from: &Path, to: &Path, meta: &fs::Metadata) -> io::Result<()> {
+        if meta.nlink() < 2 {
+            return self.file(from, to, meta);
+        }
+        // held until the first name is there
+        let mut several = locked(&self.several);
+        if let Some((first, left)) = several.get_mut(&meta.ino()) {
+            *left -= 1;
+            return fs::hard_link(first, to);
+        }
+        several.insert(meta.ino(), (to.to_owned(), meta.nlink() - 1));
+        self.file(from, to, meta)
+    }
+
+    fn file(&self, from: &Path, to: &Path, meta: &fs::Metadata) -> io::Result<()> {
+        if self.bytes.fetch_add(meta.len(), Ordering::Relaxed) + meta.len() > self.most.bytes {
+            return Err(other(from, "there is too much"));
+        }
+        let mut source = untrusted::open(from)?;
+        let mut file = File::options().write(true).create_new(true).mode(0o600).open(to)?;
+        let shared = meta.len() > 0 && rustix::fs::ioctl_ficlone(&file, &source).is_ok();
+        let mut sum = md5::Context::new();
+        let mut buffer = vec![0; PIECE.min(meta.len() as usize + 1)];
+        let mut size = 0;
+        loop {
+            let n = source.read(&mut buffer)?;
+            if n == 0 {
+                break;
+            }
+            sum.consume(&buffer[..n]);
+            if !shared {
+                file.write_all(&buffer[..n])?;
+            }
+            size += n as u64;
+        }
+        if size != meta.len() {
+            return Err(other(from, "it is being written"));
+        }
+        mode(to, meta)?;
+        times(to, (meta.mtime(), meta.mtime_nsec()));
+        locked(&self.sums).insert(file.metadata()?.ino(), sum.finalize().0);
+        Ok(())
+    }
+}
+
+/// Whether a copy of the contents is the whole of it.
+fn plain(path: &Path) -> io::Result<()> {
+    let mut names = [0u8; 4096];
+    let length = match rustix::fs::llistxattr(path, &mut names) {
+        Ok(length) => length,
+        Err(rustix::io::Errno::OPNOTSUPP) => 0,
+        Err(error) => return Err(error.into()),
+    };
+    let own = |name: &[u8]| name.starts_with(b"user.") || name.starts_with(b"system.");
+    match names[..length].split(|b| *b == 0).any(own) {
+        true => Err(other(path, "it has extended attributes")),
+        false => Ok(()),
+    }
+}
+
+fn mode(path: &Path, meta: &fs::Metadata) -> io::Result<()> {
+    Ok(rustix::fs::chmodat(CWD, path, Mode::from_raw_mode(meta.mode() & 0o7777), AtFlags::empty())?)
+}
+
+fn other(path: &Path, why: &str) -> io::Error {
+    io::Error::other(format!("{}: {why}", path.display()))
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+fn inner<T>(mutex: Mutex<T>) -> T {
+    mutex.into_inner().unwrap_or_else(|e| e.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::tree::changes;
+    use crate::tree::layer::LayerStore;
+
+    fn odd_tree(root: &Path) {
+        for name in ["z/y/x", "a"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        for number in 0..50u8 {
+            fs::write(root.join(format!("z/y/{number}")), vec![number; usize::from(number) * 10_000]).unwrap();
+        }
+        fs::set_permissions(root.join("z/y/7"), PermissionsExt::from_mode(0o4711)).unwrap();
+        fs::hard_link(root.join("z/y/9"), root.join("a/nine")).unwrap();
+        symlink("../nowhere", root.join("a/link")).unwrap();
+        rustix::fs::mknodat(CWD, root.join("a/fifo"), FileType::Fifo, Mode::from_raw_mode(0o640), 0).unwrap();
+        fs::set_permissions(root.join("z/y"), PermissionsExt::from_mode(0o2750)).unwrap();
+        fs::set_permissions(root, PermissionsExt::from_mode(0o711)).unwrap();
+        for name in ["z/y/8", "z/y", "a", ""] {
+            filetime::set_file_mtime(root.join(name), filetime::FileTime::from_unix_time(1234, 567)).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_layer_is_what_the_tree_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = dir.path().join("work");
+        fs::create_dir(&tree).unwrap();
+        odd_tree(&tree);
+        let store = LayerStore::open(&dir.path().join("layers")).unwrap();
+        let make = |to: &Path| {
+            Ok::<_, io::Error>(Made { left: Some(b"state".to_vec()), ..adopt(&tree, to, Most::default())? })
+        };
+        let layer = store.obtain("k", Most::default(), &|| true, make).unwrap();
+        assert_eq!(layer.left(), Some(&b"state"[..]));
+        let of_origin = layer.of_origin(&tree).unwrap();
+        let hashed = Snapshot::take(&tree, None, None, Most::default()).unwrap();
+        for other in [&of_origin, &hashed] {
+            assert!(changes(layer.snapshot(), other).is_empty());
+            assert_eq!(other.tree_md5(&tree), layer.snapshot().tree_md5(&tree));
+        }
+        let seen = Snapshot::take(&tree, Some(&of_origin), None, Most::default()).unwrap();
+        for (((path, layer), (_, origin)), (_, seen)) in layer.snapshot().iter().zip(of_origin.iter()).zip(seen.iter())
+        {
+            assert_eq!(layer.stamp.mtime, seen.stamp.mtime, "{}", path.display());
+            assert_eq!(origin.stamp, seen.stamp, "{}", path.display());
+        }
+        let root = fs::metadata(layer.tree()).unwrap();
+        assert_eq!((root.mode() & 0o7777, root.mtime()), (0o711, 1234));
+        assert!(layer.has_hard_links());
+        fs::write(tree.join("z/y/3"), "other").unwrap();
+        assert!(layer.of_origin(&tree).is_err());
+        drop(layer);
+        store.let_go();
+        fs::write(store.dir().join("k/left"), "stat").unwrap();
+        assert!(store.find("k").is_none() && store.find("none").is_none());
+        assert!(!store.dir().join("none.lock").exists());
+    }
+
+    #[test]
+    fn what_no_copy_would_be_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let mut number = 0;
+        let mut tried = |why: &str| {
+            number += 1;
+            let to = at(&format!("to{number}"));
+            fs::create_dir(&to).unwrap();
+            let error = adopt(&at("from"), &to, Most { bytes: 1000, ..Most::default() }).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        };
+        fs::create_dir(at("from")).unwrap();
+        fs::write(at("from/f"), "x").unwrap();
+        fs::hard_link(at("from/f"), at("elsewhere")).unwrap();
+        tried("a name elsewhere");
+        fs::remove_file(at("elsewhere")).unwrap();
+        let socket = std::os::unix::net::UnixListener::bind(at("from/s")).unwrap();
+        tried("no copy");
+        drop(socket);
+        fs::remove_file(at("from/s")).unwrap();
+        fs::File::create(at("from/large")).unwrap().set_len(1001).unwrap();
+        tried("too much");
+        fs::remove_file(at("from/large")).unwrap();
+        if rustix::fs::setxattr(at("from/f"), "user.x", b"y", rustix::fs::XattrFlags::empty()).is_ok() {
+            tried("extended attributes");
+        }
+    }
+}
