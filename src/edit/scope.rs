@@ -1,8 +1,8 @@
 //! Under which condition, in which function and in what else a piece of bash stands.
 
-use tree_sitter::Node;
+use std::collections::HashSet;
 
-use super::syntax::next_statement;
+use tree_sitter::Node;
 
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
@@ -18,69 +18,76 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The scope of `child` in `node`.
-    pub fn within(&self, text: &str, node: Node, child: Node) -> Scope {
-        let looped = self.looped || is_loop(node);
-        let last = self.last && is_last(node, child);
-        let mut scope = Scope { asked: self.asks(node, child), looped, last, ..self.clone() };
-        scope.branch |= is_loop(node) || is_branch(node, child);
+    /// The scopes of all children of `node`. Together, since a hostile text has nodes with very many of them.
+    pub fn of_children(&self, text: &str, node: Node, children: &[Node]) -> Vec<Scope> {
         let slice = |n: Node| one_line(text.get(n.byte_range()).unwrap_or_default());
-        match node.kind() {
-            "if_statement" | "elif_clause" => {
-                if let Some(condition) = condition(node) {
-                    if child.kind() == "else_clause" || child.kind() == "elif_clause" {
-                        scope.condition = Some(negated(&slice(condition)));
-                    } else if child.start_byte() > condition.end_byte() {
-                        scope.condition = Some(slice(condition));
-                    }
-                }
-            }
-            "case_item" => {
-                if let Some(value) = node.child_by_field_name("value")
-                    && child.start_byte() > value.end_byte()
-                {
-                    scope.condition = Some(format!("case {}", slice(value)));
-                }
-            }
-            "list" => {
-                let mut cursor = node.walk();
-                let parts: Vec<Node> = node.children(&mut cursor).collect();
-                if let [left, operator, right] = parts[..]
-                    && child.id() == right.id()
-                {
-                    scope.condition = match operator.kind() {
-                        "&&" => Some(slice(left)),
-                        "||" if !slice(left).starts_with("use ") => scope.condition,
-                        "||" => Some(negated(&slice(left))),
-                        _ => scope.condition,
-                    };
-                }
-            }
-            _ => {}
+        let kind = node.kind();
+        let asked = condition(node);
+        let told = if kind == "case_item" { node.child_by_field_name("value") } else { asked };
+        let told = told.map(|n| (n.end_byte(), slice(n)));
+        let mut deciding = HashSet::new();
+        if matches!(kind, "if_statement" | "while_statement") {
+            deciding.extend(node.children_by_field_name("condition", &mut node.walk()).map(|n| n.id()));
         }
-        scope
+        let then = children.iter().position(|child| child.kind() == "then").unwrap_or(children.len());
+        let mut scopes = Vec::with_capacity(children.len());
+        let mut next: Option<Node> = None;
+        for (index, child) in children.iter().enumerate().rev() {
+            let condition = match (kind, &told) {
+                ("if_statement" | "elif_clause", Some((_, condition)))
+                    if matches!(child.kind(), "else_clause" | "elif_clause") =>
+                {
+                    Some(negated(condition))
+                }
+                ("if_statement" | "elif_clause", Some((end, condition))) if child.start_byte() > *end => {
+                    Some(condition.clone())
+                }
+                ("case_item", Some((end, value))) if child.start_byte() > *end => Some(format!("case {value}")),
+                ("list", _) if index == 2 && children.len() == 3 => {
+                    self.behind(&slice(children[0]), children[1].kind())
+                }
+                _ => self.condition.clone(),
+            };
+            // whether its exit status decides what runs next
+            let asked = match kind {
+                "if_statement" | "while_statement" => deciding.contains(&child.id()),
+                "elif_clause" => index < then,
+                "negated_command" => true,
+                "list" => self.asked || index == 0,
+                "pipeline" | "subshell" | "compound_statement" | "redirected_statement" => self.asked,
+                _ => false,
+            };
+            scopes.push(Scope {
+                function: self.function.clone(),
+                condition,
+                asked,
+                branch: self.branch || is_loop(node) || is_branch(kind, index),
+                looped: self.looped || is_loop(node),
+                last: self.last && is_last(kind, next),
+            });
+            if child.is_named() && child.kind() != "comment" {
+                next = Some(*child);
+            }
+        }
+        scopes.reverse();
+        scopes
     }
 
-    /// Whether the exit status of `child` in `node` decides what runs next.
-    fn asks(&self, node: Node, child: Node) -> bool {
-        let mut cursor = node.walk();
-        match node.kind() {
-            "if_statement" | "while_statement" => {
-                node.children_by_field_name("condition", &mut cursor).any(|c| c.id() == child.id())
-            }
-            "elif_clause" => {
-                node.children(&mut cursor).take_while(|c| c.kind() != "then").any(|c| c.id() == child.id())
-            }
-            "negated_command" => true,
-            "list" => self.asked || node.child(0).is_some_and(|left| left.id() == child.id()),
-            "pipeline" | "subshell" | "compound_statement" | "redirected_statement" => self.asked,
-            _ => false,
+    /// The condition of what stands behind `left` and an operator.
+    fn behind(&self, left: &str, operator: &str) -> Option<String> {
+        match operator {
+            "&&" => Some(left.to_owned()),
+            "||" if left.starts_with("use ") => Some(negated(left)),
+            _ => self.condition.clone(),
         }
     }
 }
 
 /// What an `if` or an `elif` asks; the grammar names it for `if` alone.
 fn condition(node: Node) -> Option<Node> {
+    if !matches!(node.kind(), "if_statement" | "elif_clause") {
+        return None;
+    }
     node.child_by_field_name("condition").or_else(|| {
         let mut cursor = node.walk();
         node.children(&mut cursor).take_while(|c| c.kind() != "then").find(|c| c.is_named() && c.kind() != "comment")
@@ -91,21 +98,20 @@ pub fn is_loop(node: Node) -> bool {
     matches!(node.kind(), "for_statement" | "while_statement" | "c_style_for_statement")
 }
 
-/// Whether `child` may be left out where `node` runs.
-fn is_branch(node: Node, child: Node) -> bool {
-    match node.kind() {
+/// Whether the child at `index` may be left out where a node of this kind runs.
+fn is_branch(kind: &str, index: usize) -> bool {
+    match kind {
         "if_statement" | "elif_clause" | "else_clause" | "case_item" => true,
-        "list" => node.child(0).is_some_and(|left| left.id() != child.id()),
+        "list" => index > 0,
         // what it sets is not set outside
         "subshell" | "pipeline" | "command_substitution" | "process_substitution" => true,
         _ => false,
     }
 }
 
-/// Whether `child` gives `node` its status.
-fn is_last(node: Node, child: Node) -> bool {
-    let next = next_statement(child);
-    match node.kind() {
+/// Whether a child gives a node of this kind its status; `next` is the statement behind it.
+fn is_last(kind: &str, next: Option<Node>) -> bool {
+    match kind {
         "function_definition" | "redirected_statement" => true,
         "compound_statement" | "list" | "pipeline" | "subshell" | "else_clause" => next.is_none(),
         "if_statement" | "elif_clause" => next.is_none_or(|n| matches!(n.kind(), "elif_clause" | "else_clause")),

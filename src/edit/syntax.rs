@@ -1,21 +1,33 @@
 //! The syntax tree of a piece of bash, whose nodes have the same places as the text.
 
-use tree_sitter::{Node, Parser, Tree};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use super::asides;
 
-/// The tree of `text`; what the grammar can't read is an error node in it. `None`: there is no tree at all.
+/// What reading a text may take. Megabytes take a second.
+const TIME: Duration = Duration::from_secs(20);
+
+/// The tree of `text`; what the grammar can't read is an error node in it. `None`: it takes too long.
 pub fn tree(text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-    parser.parse(ascii(asides::blanked(text)), None)
+    let (bytes, end) = (ascii(asides::blanked(text)), Instant::now() + TIME);
+    let mut go_on =
+        |_: &ParseState| if Instant::now() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    let options = ParseOptions::new().progress_callback(&mut go_on);
+    parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))
 }
 
-/// A dot for each byte that is not ASCII. The grammar's scanner hands characters of any width to `isdigit`, which reads
+/// A stand-in for each byte that is not ASCII, by its value, none of them with a meaning in bash or a part of a name. The grammar's scanner hands characters of any width to `isdigit`, which reads
 /// beyond its table for them; it takes letters of all languages for those of a name, which bash does not; and it finds no
 /// end of a here-document that is named in them.
 fn ascii(text: String) -> Vec<u8> {
-    text.into_bytes().into_iter().map(|byte| if byte.is_ascii() { byte } else { b'.' }).collect()
+    const STAND_INS: [u8; 3] = [b',', b'%', b':'];
+    let stand_in = |byte: u8| STAND_INS[usize::from(byte) % STAND_INS.len()];
+    text.into_bytes().into_iter().map(|byte| if byte.is_ascii() { byte } else { stand_in(byte) }).collect()
 }
 
 /// What stands behind a node among those beside it, comments passed over.
