@@ -11,7 +11,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -31,7 +31,7 @@ use crate::phase::state::{self, Shell};
 use crate::phase::trace::{Bytes, Ended, Record};
 use crate::source::Distfile;
 use crate::tree::layer::{self, Layer, Made};
-use crate::tree::{Snapshot, untrusted};
+use crate::tree::{Most, Snapshot, untrusted};
 
 /// To be raised whenever what is kept beside a tree is read otherwise.
 const RECIPE: u32 = 1;
@@ -145,7 +145,9 @@ impl Begun {
         let mut ours = false;
         let make = |tree: &Path| -> io::Result<Made> {
             ours = true;
-            let made = layer::adopt(&job.workdir(), tree, context.options.most)?;
+            // as much time as the phases have; who needs more is looked at without a layer
+            let until = Some(Instant::now() + context.options.bounds.time);
+            let made = layer::adopt(&job.workdir(), tree, Most { until, ..context.options.most })?;
             Ok(Made { left: Some(left.clone()), ..made })
         };
         // whoever makes it now may come to another tree, if the phase is not the same each time

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, symlink};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +13,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode};
 
 use super::copy::times;
 use super::{Layer, Made};
+use crate::tree::gauge::Gauge;
 use crate::tree::hash::Md5;
 use crate::tree::snapshot::{Entry, Kind, Most, Snapshot};
 use crate::tree::untrusted;
@@ -23,7 +24,7 @@ const PIECE: usize = 1 << 18;
 /// Copies what lies below `from`, where nobody is at work any more, to `to`, an empty folder. What a copy would not be is
 /// an error: sockets and devices, extended attributes, a file with a name elsewhere.
 pub fn adopt(from: &Path, to: &Path, most: Most) -> io::Result<Made> {
-    let copier = Copier { most, ..Copier::default() };
+    let copier = Copier::new(most);
     rayon::scope(|scope| copier.folder(scope, from.to_owned(), to.to_owned()));
     let Copier { sums, several, folders, failed, .. } = copier;
     if let Some(error) = inner(failed) {
@@ -59,11 +60,10 @@ impl Layer {
     }
 }
 
-#[derive(Default)]
 struct Copier {
     most: Most,
+    gauge: Gauge,
     entries: AtomicU64,
-    bytes: AtomicU64,
     sums: Mutex<HashMap<u64, Md5>>,
     /// Files of several names by their inode: where the first one is, and how many are to come.
     several: Mutex<HashMap<u64, (PathBuf, u64)>>,
@@ -73,6 +73,18 @@ struct Copier {
 }
 
 impl Copier {
+    fn new(most: Most) -> Copier {
+        Copier {
+            most,
+            gauge: Gauge::new(most),
+            entries: AtomicU64::default(),
+            sums: Mutex::default(),
+            several: Mutex::default(),
+            folders: Mutex::default(),
+            failed: Mutex::default(),
+        }
+    }
+
     fn folder<'a>(&'a self, scope: &Scope<'a>, from: PathBuf, to: PathBuf) {
         if let Err(error) = self.fill(scope, &from, &to) {
             *locked(&self.failed) = Some(error);
@@ -130,25 +142,28 @@ impl Copier {
     }
 
     fn file(&self, from: &Path, to: &Path, meta: &fs::Metadata) -> io::Result<()> {
-        if self.bytes.fetch_add(meta.len(), Ordering::Relaxed) + meta.len() > self.most.bytes {
-            return Err(other(from, "there is too much"));
-        }
+        self.gauge.take(meta.len())?;
         let mut source = untrusted::open(from)?;
-        let mut file = File::options().write(true).create_new(true).mode(0o600).open(to)?;
+        let file = File::options().write(true).create_new(true).mode(0o600).open(to)?;
         let shared = meta.len() > 0 && rustix::fs::ioctl_ficlone(&file, &source).is_ok();
         let mut sum = md5::Context::new();
         let mut buffer = vec![0; PIECE.min(meta.len() as usize + 1)];
         let mut size = 0;
         loop {
+            self.gauge.look()?;
             let n = source.read(&mut buffer)?;
             if n == 0 {
                 break;
             }
             sum.consume(&buffer[..n]);
-            if !shared {
-                file.write_all(&buffer[..n])?;
+            // a hole stays one
+            if !shared && buffer[..n].iter().any(|byte| *byte != 0) {
+                file.write_all_at(&buffer[..n], size)?;
             }
             size += n as u64;
+        }
+        if !shared {
+            file.set_len(size)?;
         }
         if size != meta.len() {
             return Err(other(from, "it is being written"));
@@ -275,7 +290,7 @@ mod tests {
         drop(socket);
         fs::remove_file(at("from/s")).unwrap();
         fs::File::create(at("from/large")).unwrap().set_len(1001).unwrap();
-        tried("too much");
+        tried("too many bytes");
         fs::remove_file(at("from/large")).unwrap();
         if rustix::fs::setxattr(at("from/f"), "user.x", b"y", rustix::fs::XattrFlags::empty()).is_ok() {
             tried("extended attributes");
