@@ -1,5 +1,6 @@
 //! `--fix`: writes what the suggestions say into the ebuilds, or shows it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -24,7 +25,7 @@ pub struct Fixed {
     /// The unified diff, where nothing is to be written.
     diff: Option<String>,
     /// The lines that have comments now which stood by what went.
-    comments: Vec<u32>,
+    comments: BTreeSet<u32>,
     /// What is found in the new text, where the report is that of the old one.
     left: Option<Vec<Finding>>,
 }
@@ -69,8 +70,11 @@ pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (Ebuil
         return (report, fixed);
     }
     let text = String::from_utf8_lossy(&new);
-    let is_there = |(line, comment): &(u32, String)| text.lines().nth(*line as usize - 1) == Some(comment);
-    let comments = comments.into_iter().filter(is_there).map(|(line, _)| line).collect();
+    let line = |(at, comment): &(usize, String)| {
+        let is_there = text.get(*at..).is_some_and(|rest| rest.lines().next() == Some(comment));
+        is_there.then(|| text[..*at].matches('\n').count() as u32 + 1)
+    };
+    let comments: BTreeSet<u32> = comments.iter().filter_map(line).collect();
     fixed = Fixed { number, comments, ..fixed };
     if args.output.diff {
         let left = last.map(|last| last.findings);
@@ -86,13 +90,11 @@ pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (Ebuil
     (report, fixed)
 }
 
-/// The comments that stood by what went, those of earlier rounds and of this one, with their lines in the new text.
-fn moved(earlier: &[(u32, String)], plans: &Plans, chosen: &[usize]) -> Vec<(u32, String)> {
-    let lines: Vec<&str> = plans.layout.text.lines().collect();
-    let own = plans.comments(chosen).into_iter();
-    let own = own.filter_map(|line| Some((line, (*lines.get(line as usize - 1)?).to_owned())));
-    let all = earlier.iter().cloned().chain(own);
-    all.map(|(line, comment)| (plans.line_after(chosen, line), comment)).collect()
+/// The comments that stood by what went, those of earlier rounds and of this one, with their places in the new text.
+fn moved(earlier: &[(usize, String)], plans: &Plans, chosen: &[usize]) -> Vec<(usize, String)> {
+    let comment = |at: usize| (at, plans.layout.text[at..].lines().next().unwrap_or_default().to_owned());
+    let all = earlier.iter().cloned().chain(plans.comments(chosen).into_iter().map(comment));
+    all.filter_map(|(at, comment)| Some((plans.place_after(chosen, at)?, comment))).collect()
 }
 
 /// The fixes that are to be written.
