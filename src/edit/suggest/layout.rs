@@ -204,7 +204,7 @@ impl Layout {
                 }
             }
             changes.extend(outermost.iter().map(|n| Change::removal(range::statement(&self.text, &n.byte_range()))));
-            let comments = gone.iter().flat_map(|node| comment::near(&self.text, *node)).collect();
+            let comments = outermost.iter().flat_map(|node| comment::near(&self.text, *node)).collect();
             return range::sort(&mut changes).then_some(Cut { changes, comments });
         }
     }
@@ -405,6 +405,10 @@ mod tests {
             assert_eq!(inner(lines, &["sed"]), left, "{lines}");
             assert_eq!(comments(&format!("f() {{\n\tother\n{lines}\n}}\n")), named, "{lines}");
         }
+        // of a loop or a function that goes as a whole
+        let whole = "# why\nfor f in a; do\n\tsed -i 1 $f\ndone # bug\n";
+        assert_eq!(comments(whole), ["# why", "# bug"]);
+        assert_eq!(comments("# why\nsrc_prepare() {\n\tdefault\n\tsed -i 1 f\n} # bug\n"), ["# why", "# bug"]);
     }
 
     #[test]
