@@ -58,25 +58,36 @@ fn wrong_words_are_named() {
     run(&place, &mut audit(&place, ["--live", "--keyworded"])).exits(2).says("--live").says("--keyworded");
 }
 
+const BOUNDS: [&str; 13] = [
+    "--timeout",
+    "--cpu-time",
+    "--max-output",
+    "--max-processes",
+    "--max-memory",
+    "--max-open-files",
+    "--max-file-size",
+    "--max-tree-files",
+    "--max-tree-size",
+    "--max-depth",
+    "--max-unpacked-size",
+    "--max-ratio",
+    "--max-path",
+];
+
+#[test]
+fn a_bound_may_be_as_large_as_a_number_can_be() {
+    let place = with_foo(LIVE);
+    let most = u64::MAX.to_string();
+    for layers in ["auto", "off"] {
+        let words = BOUNDS.iter().flat_map(|bound| [*bound, &most]).chain(["--no-cache", "--layers", layers]);
+        run(&place, &mut audit(&place, words)).exits(0);
+    }
+}
+
 #[test]
 fn no_bound_is_zero() {
     let place = with_foo(LIVE);
-    let bounds = [
-        "--timeout",
-        "--cpu-time",
-        "--max-output",
-        "--max-processes",
-        "--max-memory",
-        "--max-open-files",
-        "--max-file-size",
-        "--max-tree-files",
-        "--max-tree-size",
-        "--max-depth",
-        "--max-unpacked-size",
-        "--max-ratio",
-        "--max-path",
-    ];
-    for bound in bounds {
+    for bound in BOUNDS {
         run(&place, &mut audit(&place, [bound, "0"])).exits(2).says(bound).says("name a larger number");
     }
 }
