@@ -86,7 +86,7 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let problem = |p: &Problem| format!("{}: {}", below(p), p.message);
     // what can't be looked at is a hole in the report
     let unread = resolved.problems.iter().any(|problem| problem.unread);
-    let mut work = choose::choose(&args, &context, changes.as_ref(), resolved.ebuilds)?;
+    let mut work = choose::choose(&args, &context, changes.as_ref(), resolved.ebuilds, unread)?;
     for remark in &work.remarks {
         eprintln!("ebaudit: {}", printable(remark));
     }

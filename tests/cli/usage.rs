@@ -1,6 +1,7 @@
 //! Words of the command line that are no targets: help, wrong options, wrong values.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use crate::fixture::{DEAD, LIVE, overlay, with_foo};
 use crate::support::overlay::{Place, put};
@@ -180,6 +181,16 @@ fn an_overlay_with_nothing_in_it() {
         Some(0) => assert_eq!(done.json()["summary"]["ebuilds"], 0),
         _ => drop(done.exits(2)),
     }
+}
+
+#[test]
+fn a_folder_that_can_not_be_read_is_not_taken_for_an_empty_one() {
+    let place = overlay(&["dev-libs"]);
+    let nothing = "nothing is audited: there are no ebuilds in what ";
+    run(&place, &mut audit(&place, [""; 0])).exits(0).says(&format!("{nothing}was named\n"));
+    fs::create_dir(place.path().join("outside")).unwrap();
+    symlink(place.path().join("outside"), place.repo().join("dev-libs")).unwrap();
+    run(&place, &mut audit(&place, [""; 0])).exits(3).says(&format!("{nothing}could be read\n"));
 }
 
 #[test]
