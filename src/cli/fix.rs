@@ -57,14 +57,21 @@ pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (Ebuil
         // what could not be tried for an interruption is not written
         let next = Some(&chosen).filter(|c| !c.is_empty() && !runner::interrupted());
         let Some((text, done)) = next.and_then(|chosen| fixes.plans.apply(&new, chosen)) else { break };
+        // what can't be looked at is not written: the report is always that of the text
+        let Ok(script) = verify::lay_out(context, ebuild, "fixed", &text) else { break };
+        let (mut report, more) = audit_text(context, ebuild, &script);
+        if runner::interrupted() {
+            break;
+        }
         comments = moved(&comments, &fixes.plans, &chosen);
         (new, number) = (text, number + done.len());
-        let Ok(script) = verify::lay_out(context, ebuild, "fixed", &new) else { break };
-        let (mut report, more) = audit_text(context, ebuild, &script);
+        let more = more.map(|mut more| {
+            verify::verify(context, ebuild, &new, &mut report, &mut more);
+            more
+        });
+        last = Some(report);
         let Some(more) = more else { break };
         fixes = more;
-        verify::verify(context, ebuild, &new, &mut report, &mut fixes);
-        last = Some(report);
     }
     if new == old {
         return (report, fixed);
