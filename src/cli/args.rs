@@ -284,7 +284,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(|| "the number is too large".to_owned())
 }
 
-/// A bound, in bytes. None is switched off by 0: with it nothing could run.
+/// A bound, in bytes. None is switched off by 0.
 pub fn some_bytes(text: &str) -> Result<u64, String> {
     bytes(text).and_then(at_least_one)
 }
@@ -304,9 +304,7 @@ fn whole(digits: &str, wanted: &str) -> Result<u64, String> {
 
 fn at_least_one(number: u64) -> Result<u64, String> {
     match number {
-        0 => {
-            Err("nothing could run within a bound of 0; where this one is in the way, name a larger number".to_owned())
-        }
+        0 => Err("0 is no bound; name a larger number".to_owned()),
         number => Ok(number),
     }
 }

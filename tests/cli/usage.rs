@@ -89,7 +89,7 @@ fn a_bound_may_be_as_large_as_a_number_can_be() {
 fn no_bound_is_zero() {
     let place = with_foo(LIVE);
     for bound in BOUNDS {
-        run(&place, &mut audit(&place, [bound, "0"])).exits(2).says(bound).says("name a larger number");
+        run(&place, &mut audit(&place, [bound, "0"])).exits(2).says(bound).says("0 is no bound; name a larger number");
     }
 }
 
