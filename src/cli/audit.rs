@@ -1,7 +1,7 @@
 //! `ebaudit audit`.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -301,15 +301,15 @@ fn guarded(
 fn print(args: &AuditArgs, report: &Report, fixed: &[Fixed]) -> Result<()> {
     if args.fix && args.output.format != Format::Text {
         // the report is for a program, and stands alone
-        let _ = fix::summary(&mut io::stderr(), args, fixed, &report.ebuilds);
+        let _ = fix::summary(&mut io::stderr(), args, fixed, &report.ebuilds, !io::stderr().is_terminal());
     }
     if args.output.format == Format::Jsonl {
         return Ok(());
     }
     // the diffs are then those of the ebuilds
     let how = OutputArgs { diff: args.output.diff && !args.fix, ..args.output.clone() };
-    output::print(&how, report, &|out| match args.fix {
-        true => fix::summary(out, args, fixed, &report.ebuilds),
+    output::print(&how, report, &|out, raw| match args.fix {
+        true => fix::summary(out, args, fixed, &report.ebuilds, raw),
         false => Ok(()),
     })
 }

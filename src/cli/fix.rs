@@ -10,20 +10,20 @@ use crate::audit::context::Context;
 use crate::audit::suggest::{FixKind, Fixes, Trial};
 use crate::audit::{audit_text, verify};
 use crate::edit::suggest::Plans;
-use crate::escape::escape_path;
+use crate::escape::{escape_path, show};
 use crate::gentoo::repository::EbuildFile;
 use crate::gentoo::text;
 use crate::phase::runner;
 use crate::report::model::{Applicability, EbuildReport, Finding, Level};
 use crate::report::printable;
-use crate::tree::unified;
+use crate::tree::unified_bytes;
 
 /// What fixing came to, of one ebuild.
 #[derive(Debug, Default)]
 pub struct Fixed {
     number: usize,
     /// The unified diff, where nothing is to be written.
-    diff: Option<String>,
+    diff: Option<Vec<u8>>,
     /// The lines that have comments now which stood by what went.
     comments: BTreeSet<u32>,
     /// What is found in the new text, where the report is that of the old one.
@@ -85,7 +85,7 @@ pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (Ebuil
     fixed = Fixed { number, comments, ..fixed };
     if args.output.diff {
         let left = last.map(|last| last.findings);
-        return (report, Fixed { diff: unified(&shown, &old, &new), left, ..fixed });
+        return (report, Fixed { diff: unified_bytes(&shown, &old, &new), left, ..fixed });
     }
     match write(ebuild, &old, &new) {
         Err(problem) => {
@@ -145,8 +145,14 @@ fn replace(path: &Path, data: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A line for each ebuild with its diff, why findings are left, and the last line.
-pub fn summary(out: &mut dyn Write, args: &AuditArgs, fixed: &[Fixed], reports: &[EbuildReport]) -> io::Result<()> {
+/// A line for each ebuild with its diff, why findings are left, and the last line. `raw`: the diffs' bytes stay as they are.
+pub fn summary(
+    out: &mut dyn Write,
+    args: &AuditArgs,
+    fixed: &[Fixed],
+    reports: &[EbuildReport],
+    raw: bool,
+) -> io::Result<()> {
     let would = if args.output.diff { "would be fixed" } else { "fixed" };
     for (fixed, report) in fixed.iter().zip(reports).filter(|(fixed, _)| fixed.number > 0) {
         write!(out, "{}: {} {would}", printable(&report.path), fixed.number)?;
@@ -154,7 +160,10 @@ pub fn summary(out: &mut dyn Write, args: &AuditArgs, fixed: &[Fixed], reports: 
             write!(out, "; the comment on line {line} stood by what went, and stays")?;
         }
         writeln!(out)?;
-        write!(out, "{}", fixed.diff.as_deref().map(printable).unwrap_or_default())?;
+        match fixed.diff.as_deref().unwrap_or_default() {
+            diff if raw => out.write_all(diff)?,
+            diff => write!(out, "{}", printable(&show(diff)))?,
+        }
     }
     let findings =
         fixed.iter().zip(reports).flat_map(|(fixed, report)| fixed.left.as_ref().unwrap_or(&report.findings));

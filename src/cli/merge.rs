@@ -49,7 +49,7 @@ pub fn run(args: &MergeArgs) -> Result<u8> {
         sink.note(done);
         sink.close(&args.output)?;
     } else {
-        output::print(&args.output, &report, &|_| Ok(()))?;
+        output::print(&args.output, &report, &|_, _| Ok(()))?;
     }
     for hole in &holes {
         eprintln!("ebaudit: {}", printable(hole));
