@@ -155,6 +155,13 @@ fn configuration_is_written_to_drop_in() {
     let output = plan(&system, &[GOAL, "--write", to.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     assert!(!to.join("package.license/ebaudit-plan").exists() && to.join("package.license/own").exists());
+    let removed =
+        format!("removed {}, which an earlier plan wrote\n", to.join("package.license/ebaudit-plan").display());
+    assert!(
+        errors(&output).ends_with(&removed) && errors(&output).matches("removed").count() == 1,
+        "{}",
+        errors(&output)
+    );
     assert_eq!(fs::read_to_string(to.join("package.unmask/ebaudit-plan")).unwrap(), written);
     // on a machine's own configuration the earlier lines are in force
     fs::write(to.join("make.conf"), "").unwrap();
@@ -171,6 +178,23 @@ fn without_configuration_no_folder_is_made() {
     assert_eq!(output.status.code(), Some(0));
     assert!(errors(&output).ends_with("drop: the plan needs no lines of configuration; there is nothing to write\n"));
     assert!(!to.exists());
+}
+
+#[test]
+fn without_a_plan_that_of_before_stays_as_it_was_written() {
+    let (dir, system) = copy();
+    let to = dir.path().join("drop");
+    let old = to.join("package.use/ebaudit-plan");
+    fs::create_dir_all(to.join("package.use")).unwrap();
+    fs::write(&old, "# ebaudit plan old\n=a/b-1 x\n").unwrap();
+    let output = plan(&system, &["=dev-util/hip-11", "--write", to.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(errors(&output).ends_with("drop: there is no plan; nothing is written\n"), "{}", errors(&output));
+    assert!(old.exists());
+    let output = plan(&system, &[GOAL, "--write", to.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0));
+    let removed = format!("removed {}, which an earlier plan wrote\n", old.display());
+    assert!(errors(&output).ends_with(&removed) && !old.exists(), "{}", errors(&output));
 }
 
 #[test]

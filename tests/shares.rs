@@ -252,6 +252,11 @@ fn a_repository_that_is_not_that_of_the_reports_is_told() {
     let done = run(&place, ebaudit(&place).arg("merge").args(&parts).args(["--repository", "other"]));
     let said = "ebaudit: --repository other: it is stranger, the reports are of ";
     assert!(done.stderr.starts_with(said), "{}", done.stderr);
+    // what quotes no lines lacks none
+    for format in ["json", "jsonl"] {
+        let words = ["--repository", "other", "--format", format];
+        assert_eq!(run(&place, ebaudit(&place).arg("merge").args(&parts).args(words)).stderr, "");
+    }
     assert_eq!(merge(&place, &parts, &[]).stderr, "");
 }
 

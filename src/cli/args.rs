@@ -1,6 +1,7 @@
 //! The arguments, as clap reads them.
 
 use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
 
 use super::bounds::BoundArgs;
@@ -279,26 +280,31 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         "G" => 30,
         _ => return Err("a number of bytes is wanted, perhaps with K, M or G behind it".to_owned()),
     };
-    let number: u64 = digits.parse().map_err(|_| "a number of bytes is wanted".to_owned())?;
+    let number = whole(digits, "a number of bytes is wanted")?;
     number.checked_mul(1 << shift).ok_or_else(|| "the number is too large".to_owned())
 }
 
-/// A bound, in bytes. None is switched off by 0: with it nothing could run.
+/// A bound, in bytes. None is switched off by 0.
 pub fn some_bytes(text: &str) -> Result<u64, String> {
     bytes(text).and_then(at_least_one)
 }
 
 /// A bound that is a plain number.
 pub fn some<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
-    let number = text.parse().map_err(|_| "a whole number is wanted".to_owned()).and_then(at_least_one)?;
+    let number = whole(text, "a whole number is wanted").and_then(at_least_one)?;
     T::try_from(number).map_err(|_| "the number is too large".to_owned())
+}
+
+fn whole(digits: &str, wanted: &str) -> Result<u64, String> {
+    digits.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => "the number is too large".to_owned(),
+        _ => wanted.to_owned(),
+    })
 }
 
 fn at_least_one(number: u64) -> Result<u64, String> {
     match number {
-        0 => {
-            Err("nothing could run within a bound of 0; where this one is in the way, name a larger number".to_owned())
-        }
+        0 => Err("0 is no bound; name a larger number".to_owned()),
         number => Ok(number),
     }
 }
@@ -314,6 +320,9 @@ mod tests {
         assert_eq!(bytes("20G"), Ok(20 << 30));
         assert_eq!(bytes("8000000"), Ok(8_000_000));
         assert!(bytes("x").is_err() && bytes("1T").is_err() && bytes("99999999999999999999G").is_err());
+        let too_large = Err("the number is too large".to_owned());
+        assert_eq!((some("18446744073709551616"), bytes("18446744073709551616")), (too_large.clone(), too_large));
+        assert_eq!(some::<u64>("-1"), Err("a whole number is wanted".to_owned()));
         assert_eq!(name_and_path("=dev-libs/foo-9999=/src").unwrap().0, "dev-libs/foo-9999");
         let words = ["ebaudit", "audit", "--use", "-doc test", "x"];
         let Command::Audit(args) = Args::try_parse_from(words).unwrap().command else { unreachable!() };

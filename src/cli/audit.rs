@@ -1,7 +1,7 @@
 //! `ebaudit audit`.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -87,7 +87,7 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let problem = |p: &Problem| format!("{}: {}", below(p), p.message);
     // what can't be looked at is a hole in the report
     let unread = resolved.problems.iter().any(|problem| problem.unread);
-    let mut work = choose::choose(&args, &context, changes.as_ref(), resolved.ebuilds)?;
+    let mut work = choose::choose(&args, &context, changes.as_ref(), resolved.ebuilds, unread)?;
     for remark in &work.remarks {
         eprintln!("ebaudit: {}", printable(remark));
     }
@@ -302,15 +302,15 @@ fn guarded(
 fn print(args: &AuditArgs, report: &Report, fixed: &[Fixed]) -> Result<()> {
     if args.fix && args.output.format != Format::Text {
         // the report is for a program, and stands alone
-        let _ = fix::summary(&mut io::stderr(), args, fixed, &report.ebuilds);
+        let _ = fix::summary(&mut io::stderr(), args, fixed, &report.ebuilds, !io::stderr().is_terminal());
     }
     if args.output.format == Format::Jsonl {
         return Ok(());
     }
     // the diffs are then those of the ebuilds
     let how = OutputArgs { diff: args.output.diff && !args.fix, ..args.output.clone() };
-    output::print(&how, report, &|out| match args.fix {
-        true => fix::summary(out, args, fixed, &report.ebuilds),
+    output::print(&how, report, &|out, raw| match args.fix {
+        true => fix::summary(out, args, fixed, &report.ebuilds, raw),
         false => Ok(()),
     })
 }

@@ -28,12 +28,14 @@ pub struct Work {
     pub nothing: Option<String>,
 }
 
-/// The ebuilds that the changes touch, that the filters leave, and that fall to this shard.
+/// The ebuilds that the changes touch, that the filters leave, and that fall to this shard. `unread`: there may be more
+/// where something could not be read.
 pub fn choose(
     args: &AuditArgs,
     context: &Context,
     changes: Option<&Changes>,
     ebuilds: Vec<EbuildFile>,
+    unread: bool,
 ) -> Result<Work> {
     let named = ebuilds.len();
     let touched = touched(context, changes, ebuilds);
@@ -51,6 +53,7 @@ pub fn choose(
     let of_all = |number| plural(number, "ebuild");
     let nothing = match &shard {
         _ if !ebuilds.is_empty() => None,
+        _ if named == 0 && unread => Some("there are no ebuilds in what could be read".to_owned()),
         _ if named == 0 => Some("there are no ebuilds in what was named".to_owned()),
         _ if changed == 0 => {
             let what = if args.staged { "what is staged touches" } else { "the commits touch" };

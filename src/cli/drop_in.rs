@@ -19,18 +19,19 @@ const FOLDERS: [&str; 5] =
 
 /// Writes `DIR/package.use/ebaudit-plan` and its like, each line under its reason, and `DIR/env/…` as they are named. The
 /// files of an earlier plan go first; but where DIR is a machine's etc/portage their lines are in force, this plan counts
-/// on them, and they stay. Without lines nothing is made, and that is said.
+/// on them, and they stay. Without lines nothing is made, and that is said; without a plan all stays as it is.
 pub fn write(dir: &Path, answer: &Answer) -> Result<()> {
+    let say = |what: &str| eprintln!("ebaudit: --write {}: {what}", printable(&dir.display().to_string()));
+    if answer.status == Status::Impossible {
+        say("there is no plan; nothing is written");
+        return Ok(());
+    }
     let place = |file: &str| if file.starts_with("env/") { dir.join(file) } else { dir.join(file).join(NAME) };
     for file in answer.config.keys() {
         check(dir, &place(file))?;
     }
     if answer.config.is_empty() {
-        let why = match answer.status {
-            Status::Impossible => "there is no plan",
-            _ => "the plan needs no lines of configuration",
-        };
-        eprintln!("ebaudit: --write {}: {why}; there is nothing to write", printable(&dir.display().to_string()));
+        say("the plan needs no lines of configuration; there is nothing to write");
     } else {
         fs::create_dir_all(dir).with_context(|| format!("can't make {}", dir.display()))?;
     }
@@ -38,6 +39,9 @@ pub fn write(dir: &Path, answer: &Answer) -> Result<()> {
     if !in_force {
         for path in written(dir) {
             fs::remove_file(&path).with_context(|| format!("can't remove {}", path.display()))?;
+            if !answer.config.keys().any(|file| place(file) == path) {
+                say(&format!("removed {}, which an earlier plan wrote", path.display()));
+            }
         }
     }
     for (file, lines) in &answer.config {

@@ -1,5 +1,6 @@
 //! `--fix`: writes what the suggestions say into the ebuilds, or shows it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,22 +10,22 @@ use crate::audit::context::Context;
 use crate::audit::suggest::{FixKind, Fixes, Trial};
 use crate::audit::{audit_text, verify};
 use crate::edit::suggest::Plans;
-use crate::escape::escape_path;
+use crate::escape::{escape_path, show};
 use crate::gentoo::repository::EbuildFile;
 use crate::gentoo::text;
 use crate::phase::runner;
 use crate::report::model::{Applicability, EbuildReport, Finding, Level};
 use crate::report::printable;
-use crate::tree::unified;
+use crate::tree::unified_bytes;
 
 /// What fixing came to, of one ebuild.
 #[derive(Debug, Default)]
 pub struct Fixed {
     number: usize,
     /// The unified diff, where nothing is to be written.
-    diff: Option<String>,
+    diff: Option<Vec<u8>>,
     /// The lines that have comments now which stood by what went.
-    comments: Vec<u32>,
+    comments: BTreeSet<u32>,
     /// What is found in the new text, where the report is that of the old one.
     left: Option<Vec<Finding>>,
 }
@@ -56,25 +57,35 @@ pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (Ebuil
         // what could not be tried for an interruption is not written
         let next = Some(&chosen).filter(|c| !c.is_empty() && !runner::interrupted());
         let Some((text, done)) = next.and_then(|chosen| fixes.plans.apply(&new, chosen)) else { break };
+        // what can't be looked at is not written: the report is always that of the text
+        let Ok(script) = verify::lay_out(context, ebuild, "fixed", &text) else { break };
+        let (mut report, more) = audit_text(context, ebuild, &script);
+        if runner::interrupted() {
+            break;
+        }
         comments = moved(&comments, &fixes.plans, &chosen);
         (new, number) = (text, number + done.len());
-        let Ok(script) = verify::lay_out(context, ebuild, "fixed", &new) else { break };
-        let (mut report, more) = audit_text(context, ebuild, &script);
+        let more = more.map(|mut more| {
+            verify::verify(context, ebuild, &new, &mut report, &mut more);
+            more
+        });
+        last = Some(report);
         let Some(more) = more else { break };
         fixes = more;
-        verify::verify(context, ebuild, &new, &mut report, &mut fixes);
-        last = Some(report);
     }
     if new == old {
         return (report, fixed);
     }
     let text = String::from_utf8_lossy(&new);
-    let is_there = |(line, comment): &(u32, String)| text.lines().nth(*line as usize - 1) == Some(comment);
-    let comments = comments.into_iter().filter(is_there).map(|(line, _)| line).collect();
+    let line = |(at, comment): &(usize, String)| {
+        let is_there = text.get(*at..).is_some_and(|rest| rest.lines().next() == Some(comment));
+        is_there.then(|| text[..*at].matches('\n').count() as u32 + 1)
+    };
+    let comments: BTreeSet<u32> = comments.iter().filter_map(line).collect();
     fixed = Fixed { number, comments, ..fixed };
     if args.output.diff {
         let left = last.map(|last| last.findings);
-        return (report, Fixed { diff: unified(&shown, &old, &new), left, ..fixed });
+        return (report, Fixed { diff: unified_bytes(&shown, &old, &new), left, ..fixed });
     }
     match write(ebuild, &old, &new) {
         Err(problem) => {
@@ -86,13 +97,11 @@ pub fn audit(args: &AuditArgs, context: &Context, ebuild: &EbuildFile) -> (Ebuil
     (report, fixed)
 }
 
-/// The comments that stood by what went, those of earlier rounds and of this one, with their lines in the new text.
-fn moved(earlier: &[(u32, String)], plans: &Plans, chosen: &[usize]) -> Vec<(u32, String)> {
-    let lines: Vec<&str> = plans.layout.text.lines().collect();
-    let own = plans.comments(chosen).into_iter();
-    let own = own.filter_map(|line| Some((line, (*lines.get(line as usize - 1)?).to_owned())));
-    let all = earlier.iter().cloned().chain(own);
-    all.map(|(line, comment)| (plans.line_after(chosen, line), comment)).collect()
+/// The comments that stood by what went, those of earlier rounds and of this one, with their places in the new text.
+fn moved(earlier: &[(usize, String)], plans: &Plans, chosen: &[usize]) -> Vec<(usize, String)> {
+    let comment = |at: usize| (at, plans.layout.text[at..].lines().next().unwrap_or_default().to_owned());
+    let all = earlier.iter().cloned().chain(plans.comments(chosen).into_iter().map(comment));
+    all.filter_map(|(at, comment)| Some((plans.place_after(chosen, at)?, comment))).collect()
 }
 
 /// The fixes that are to be written.
@@ -136,8 +145,14 @@ fn replace(path: &Path, data: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A line for each ebuild with its diff, why findings are left, and the last line.
-pub fn summary(out: &mut dyn Write, args: &AuditArgs, fixed: &[Fixed], reports: &[EbuildReport]) -> io::Result<()> {
+/// A line for each ebuild with its diff, why findings are left, and the last line. `raw`: the diffs' bytes stay as they are.
+pub fn summary(
+    out: &mut dyn Write,
+    args: &AuditArgs,
+    fixed: &[Fixed],
+    reports: &[EbuildReport],
+    raw: bool,
+) -> io::Result<()> {
     let would = if args.output.diff { "would be fixed" } else { "fixed" };
     for (fixed, report) in fixed.iter().zip(reports).filter(|(fixed, _)| fixed.number > 0) {
         write!(out, "{}: {} {would}", printable(&report.path), fixed.number)?;
@@ -145,7 +160,10 @@ pub fn summary(out: &mut dyn Write, args: &AuditArgs, fixed: &[Fixed], reports: 
             write!(out, "; the comment on line {line} stood by what went, and stays")?;
         }
         writeln!(out)?;
-        write!(out, "{}", fixed.diff.as_deref().map(printable).unwrap_or_default())?;
+        match fixed.diff.as_deref().unwrap_or_default() {
+            diff if raw => out.write_all(diff)?,
+            diff => write!(out, "{}", printable(&show(diff)))?,
+        }
     }
     let findings =
         fixed.iter().zip(reports).flat_map(|(fixed, report)| fixed.left.as_ref().unwrap_or(&report.findings));

@@ -32,6 +32,7 @@ pub fn run(args: &MergeArgs) -> Result<u8> {
     let repository = repository(args)?;
     if let (Some(path), Some(other)) = (&args.repository, &repository)
         && other.name != report.repository.name
+        && args.output.format == Format::Text
     {
         let of = format!("is {}, the reports are of {}", other.name, report.repository.name);
         let said = format!("--repository {}: it {of}: no lines of ebuilds are shown", path.display());
@@ -48,7 +49,7 @@ pub fn run(args: &MergeArgs) -> Result<u8> {
         sink.note(done);
         sink.close(&args.output)?;
     } else {
-        output::print(&args.output, &report, &|_| Ok(()))?;
+        output::print(&args.output, &report, &|_, _| Ok(()))?;
     }
     for hole in &holes {
         eprintln!("ebaudit: {}", printable(hole));

@@ -74,6 +74,8 @@ fn reason(error: &io::Error) -> String {
 /// Where the report goes: standard output, or a new file that takes its name at the end.
 pub struct Sink {
     pub out: Box<dyn Write + Send>,
+    /// Whether a terminal shows it, which would obey what it is told.
+    terminal: bool,
     fresh: Option<tempfile::TempPath>,
     failed: Option<io::Error>,
 }
@@ -90,7 +92,12 @@ impl Sink {
 
     pub fn open(args: &OutputArgs) -> Result<Sink> {
         let Some(path) = &args.output else {
-            return Ok(Sink { out: Box::new(io::stdout()), fresh: None, failed: None });
+            return Ok(Sink {
+                out: Box::new(io::stdout()),
+                terminal: io::stdout().is_terminal(),
+                fresh: None,
+                failed: None,
+            });
         };
         // a device or a FIFO is written to, never replaced
         if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
@@ -98,14 +105,16 @@ impl Sink {
                 .write(true)
                 .open(path)
                 .with_context(|| format!("-o {}: can't write there", path.display()))?;
-            return Ok(Sink { out: Box::new(file), fresh: None, failed: None });
+            let terminal = file.is_terminal();
+            return Ok(Sink { out: Box::new(file), terminal, fresh: None, failed: None });
         }
         let path = through_links(path);
         let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let file = tempfile::NamedTempFile::new_in(dir)
             .map_err(|error| anyhow!("-o {}: can't write there: {}", path.display(), reason(&error)))?;
         let (file, fresh) = file.into_parts();
-        Ok(Sink { out: Box::new(io::BufWriter::new(file)), fresh: Some(fresh), failed: None })
+        let out = Box::new(io::BufWriter::new(file));
+        Ok(Sink { out, terminal: false, fresh: Some(fresh), failed: None })
     }
 
     pub fn close(mut self, args: &OutputArgs) -> Result<()> {
@@ -125,11 +134,13 @@ impl Sink {
     }
 }
 
-/// Prints a report but in JSON Lines; in the text format `more` writes what is to stand below it.
-pub fn print(args: &OutputArgs, report: &Report, more: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+/// Prints a report but in JSON Lines; in the text format `more` writes what is to stand below it, with diffs
+/// whose bytes stay as they are if it is told so.
+pub fn print(args: &OutputArgs, report: &Report, more: &dyn Fn(&mut dyn Write, bool) -> io::Result<()>) -> Result<()> {
     let mut sink = Sink::open(args)?;
+    let style = style(args, sink.terminal);
     let done = match args.format {
-        Format::Text => text::print(&mut *sink.out, report, style(args)).and_then(|()| more(&mut *sink.out)),
+        Format::Text => text::print(&mut *sink.out, report, style).and_then(|()| more(&mut *sink.out, style.raw)),
         Format::Json => json::document(&mut *sink.out, report),
         Format::Jsonl => Ok(()),
     };
@@ -137,7 +148,7 @@ pub fn print(args: &OutputArgs, report: &Report, more: &dyn Fn(&mut dyn Write) -
     sink.close(args)
 }
 
-fn style(args: &OutputArgs) -> text::Style {
+fn style(args: &OutputArgs, terminal: bool) -> text::Style {
     let to_terminal = args.output.is_none() && io::stdout().is_terminal();
     let color = match args.color {
         When::Always => true,
@@ -146,7 +157,9 @@ fn style(args: &OutputArgs) -> text::Style {
     };
     let width = if to_terminal { terminal_width() } else { 120 };
     let least = if args.quiet { Level::Warning } else { Level::Note };
-    text::Style { color, width, diff: args.diff, least }
+    // colours are for a reader's eyes, wherever they go first
+    let raw = !terminal && !color;
+    text::Style { color, width, diff: args.diff, raw, least }
 }
 
 fn terminal_width() -> usize {

@@ -91,14 +91,15 @@ pub fn no_version(universe: &Universe<'_>, goal: &Goal) -> Fault {
             subslots.push(&one.subslot);
         }
     }
-    let versions = || offered().map(|one| one.cpv.version.as_str()).take(MOST_NAMED).collect::<Vec<_>>();
+    let mut versions: Vec<&str> = offered().map(|one| one.cpv.version.as_str()).collect();
+    // repositories may have the same
+    versions.dedup();
     let (kind, there) = match (offered().next(), subslots.len()) {
         (None, _) => (BlockerKind::NoEbuild, "no repository has an ebuild of it".to_owned()),
-        (_, 0) => (BlockerKind::NoVersion, format!("the repositories have {}", versions().join(", "))),
+        (_, 0) => (BlockerKind::NoVersion, format!("the repositories have {}", first(&versions))),
         (_, number) => {
             let what = if number == 1 { "sub-slot" } else { "sub-slots" };
-            subslots.truncate(MOST_NAMED);
-            (BlockerKind::NoVersion, format!("the repositories have the {what} {}", subslots.join(", ")))
+            (BlockerKind::NoVersion, format!("the repositories have the {what} {}", first(&subslots)))
         }
     };
     Fault {
@@ -107,6 +108,15 @@ pub fn no_version(universe: &Universe<'_>, goal: &Goal) -> Fault {
         needs: Some(goal.text.clone()),
         because: format!("nothing is {}: {there}", goal.text),
         lifts: Vec::new(),
+    }
+}
+
+/// The first of them, and how many more there are.
+fn first(all: &[&str]) -> String {
+    let named = all[..all.len().min(MOST_NAMED)].join(", ");
+    match all.len().saturating_sub(MOST_NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }
 

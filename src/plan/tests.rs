@@ -41,6 +41,20 @@ fn reached_is_nothing_to_do() {
 }
 
 #[test]
+fn of_many_versions_a_few_are_named_and_the_rest_counted() {
+    let because = |number: u32, goal: &str| {
+        let ebuild = |n: u32| format!("    ebuild dev-libs/foo-{n} SLOT=0/{n}\n");
+        let text = (1..=number).map(ebuild).collect::<String>() + "    installed dev-libs/foo-1 SLOT=0/1\n";
+        World::read(&text).plan(&[goal]).blockers[0].because.clone()
+    };
+    assert_eq!(because(5, "=dev-libs/foo-9"), "nothing is =dev-libs/foo-9: the repositories have 5, 4, 3, 2, 1");
+    let more = "nothing is =dev-libs/foo-9: the repositories have 7, 6, 5, 4, 3 and 2 more";
+    assert_eq!(because(7, "=dev-libs/foo-9"), more);
+    let more = "nothing is dev-libs/foo@9: the repositories have the sub-slots 6, 5, 4, 3, 2 and 1 more";
+    assert_eq!(because(6, "dev-libs/foo@9"), more);
+}
+
+#[test]
 fn a_pin_that_nothing_follows() {
     let text = format!(
         "{BUMP}

@@ -15,6 +15,8 @@ pub struct Style {
     pub width: usize,
     /// Print the unified diffs of what prepare changed.
     pub diff: bool,
+    /// Leave the bytes of the diffs as they are, for programs that apply them; not for a terminal.
+    pub raw: bool,
     /// The lowest level that is shown.
     pub least: Level,
 }
@@ -28,7 +30,7 @@ pub fn print(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<(
     }
     if style.diff {
         for ebuild in &report.ebuilds {
-            diffs(out, ebuild)?;
+            diffs(out, ebuild, style.raw)?;
         }
     }
     for ebuild in &report.ebuilds {
@@ -158,14 +160,15 @@ fn span(source: &str, finding: &Finding) -> Option<std::ops::Range<usize>> {
 }
 
 /// Under a line that says whose they are, and that programs which apply a diff pass over.
-fn diffs(out: &mut dyn Write, ebuild: &EbuildReport) -> io::Result<()> {
+fn diffs(out: &mut dyn Write, ebuild: &EbuildReport, raw: bool) -> io::Result<()> {
     let mut diffs = ebuild.changed.iter().filter_map(|c| c.diff.as_ref()).peekable();
     if diffs.peek().is_some() {
         writeln!(out, "{}: what prepare changed", printable(&ebuild.cpv))?;
     }
     for diff in diffs {
         // a line of context may be a mere blank
-        writeln!(out, "{}", printable(diff).trim_end_matches('\n'))?;
+        let shown = if raw { diff.into() } else { std::borrow::Cow::from(printable(diff)) };
+        writeln!(out, "{}", shown.trim_end_matches('\n'))?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ pub mod untrusted;
 mod upper;
 
 pub use change::{Change, ChangeKind, changes};
-pub use diff::{DIFF_LIMIT, is_binary, unified};
+pub use diff::{DIFF_LIMIT, is_binary, unified, unified_bytes};
 pub use entries::Entries;
 pub use gauge::stop_reading;
 pub use hash::{Md5, hex, md5_of_file, unhex};

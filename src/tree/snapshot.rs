@@ -159,7 +159,7 @@ impl Snapshot {
             if count.fetch_add(1, Ordering::Relaxed) >= most.entries {
                 return Some(Err(SnapshotError::TooMany { limit: most.entries }));
             }
-            if item.depth() > most.depth + 1 {
+            if item.depth() > most.depth.saturating_add(1) {
                 return Some(Err(SnapshotError::TooDeep { limit: most.depth }));
             }
             let relative = below(root, item.path());

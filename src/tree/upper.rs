@@ -37,7 +37,7 @@ impl Snapshot {
         let read = |path: &Path, source| SnapshotError::Read { path: path.into(), source };
         for item in WalkDir::new(upper).min_depth(1) {
             let item = item?;
-            if item.depth() > most.depth + 1 {
+            if item.depth() > most.depth.saturating_add(1) {
                 return Err(SnapshotError::TooDeep { limit: most.depth });
             }
             let path = below(upper, item.path());

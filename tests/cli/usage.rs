@@ -1,6 +1,7 @@
 //! Words of the command line that are no targets: help, wrong options, wrong values.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use crate::fixture::{DEAD, LIVE, overlay, with_foo};
 use crate::support::overlay::{Place, put};
@@ -58,26 +59,37 @@ fn wrong_words_are_named() {
     run(&place, &mut audit(&place, ["--live", "--keyworded"])).exits(2).says("--live").says("--keyworded");
 }
 
+const BOUNDS: [&str; 13] = [
+    "--timeout",
+    "--cpu-time",
+    "--max-output",
+    "--max-processes",
+    "--max-memory",
+    "--max-open-files",
+    "--max-file-size",
+    "--max-tree-files",
+    "--max-tree-size",
+    "--max-depth",
+    "--max-unpacked-size",
+    "--max-ratio",
+    "--max-path",
+];
+
+#[test]
+fn a_bound_may_be_as_large_as_a_number_can_be() {
+    let place = with_foo(LIVE);
+    let most = u64::MAX.to_string();
+    for layers in ["auto", "off"] {
+        let words = BOUNDS.iter().flat_map(|bound| [*bound, &most]).chain(["--no-cache", "--layers", layers]);
+        run(&place, &mut audit(&place, words)).exits(0);
+    }
+}
+
 #[test]
 fn no_bound_is_zero() {
     let place = with_foo(LIVE);
-    let bounds = [
-        "--timeout",
-        "--cpu-time",
-        "--max-output",
-        "--max-processes",
-        "--max-memory",
-        "--max-open-files",
-        "--max-file-size",
-        "--max-tree-files",
-        "--max-tree-size",
-        "--max-depth",
-        "--max-unpacked-size",
-        "--max-ratio",
-        "--max-path",
-    ];
-    for bound in bounds {
-        run(&place, &mut audit(&place, [bound, "0"])).exits(2).says(bound).says("name a larger number");
+    for bound in BOUNDS {
+        run(&place, &mut audit(&place, [bound, "0"])).exits(2).says(bound).says("0 is no bound; name a larger number");
     }
 }
 
@@ -169,6 +181,16 @@ fn an_overlay_with_nothing_in_it() {
         Some(0) => assert_eq!(done.json()["summary"]["ebuilds"], 0),
         _ => drop(done.exits(2)),
     }
+}
+
+#[test]
+fn a_folder_that_can_not_be_read_is_not_taken_for_an_empty_one() {
+    let place = overlay(&["dev-libs"]);
+    let nothing = "nothing is audited: there are no ebuilds in what ";
+    run(&place, &mut audit(&place, [""; 0])).exits(0).says(&format!("{nothing}was named\n"));
+    fs::create_dir(place.path().join("outside")).unwrap();
+    symlink(place.path().join("outside"), place.repo().join("dev-libs")).unwrap();
+    run(&place, &mut audit(&place, [""; 0])).exits(3).says(&format!("{nothing}could be read\n"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::fixture::with_foo;
+use crate::support::run::run;
 use crate::{FOO, audited, becomes, prepare, rest};
 
 #[test]
@@ -61,6 +62,69 @@ fn diffs_under_their_headings_can_be_applied() {
         assert_eq!(fs::read_to_string(copy.join("bar-1/a.txt")).unwrap(), "ALPHA\nbeta\n\n");
         fs::remove_dir_all(&copy).unwrap();
     }
+}
+
+/// Bytes that a terminal would obey, and one that is no UTF-8.
+const ODD: &[u8] = b"\t# caf\xc3\xa9\r\n\t# \x0c \x1b[2J \xe2\x80\xae \xe9 a\rb\n";
+
+#[test]
+fn diffs_for_programs_have_the_bytes_as_they_are_and_those_for_terminals_have_not() {
+    let place = with_foo("");
+    let path = place.ebuild_path(FOO);
+    let text = prepare("\tsed -i 's/gamma/x/' a.txt || die\n");
+    let dead = text.find("\tsed -i 's/gamma").unwrap();
+    let bytes =
+        [crate::fixture::usual("8").as_bytes(), &text.as_bytes()[..dead], ODD, &text.as_bytes()[dead..]].concat();
+    fs::write(&path, &bytes).unwrap();
+    let fixed = String::from_utf8_lossy(&bytes).replace("\tsed -i 's/gamma/x/' a.txt || die\n", "");
+    audited(&place, &["--fix", "--diff"]).exits(0);
+    let piped = fs::read(place.path().join("out")).unwrap();
+    audited(&place, &["--fix", "--diff", "-o", "diff"]).exits(0);
+    assert_eq!(fs::read(place.path().join("diff")).unwrap(), piped);
+    audited(&place, &["--fix", "--diff", "--format", "json"]).exits(0);
+    let beside = fs::read(place.path().join("err")).unwrap();
+    for shown in [piped, beside] {
+        for (program, words) in [("git", &["apply"][..]), ("patch", &["-p1", "--binary"])] {
+            fs::write(&path, &bytes).unwrap();
+            fs::write(place.path().join("diff"), &shown).unwrap();
+            let input = fs::File::open(place.path().join("diff")).unwrap();
+            let done = Command::new(program).args(words).current_dir(place.repo()).stdin(input).output().unwrap();
+            assert!(done.status.success(), "{program}: {}", String::from_utf8_lossy(&done.stdout));
+            assert_eq!(String::from_utf8_lossy(&fs::read(&path).unwrap()), fixed, "{program}");
+        }
+    }
+    fs::write(&path, &bytes).unwrap();
+    let colored = audited(&place, &["--fix", "--diff", "--color", "always"]).exits(0).stdout;
+    // what the terminal gets, which itself puts a carriage return before each newline
+    let spawn = "import pty, sys; pty.spawn(sys.argv[1:])";
+    let mut command = Command::new("python3");
+    command.args(["-c", spawn, env!("CARGO_BIN_EXE_ebaudit"), "audit"]).arg(place.repo()).arg("--distdir");
+    command.arg(place.dist()).args([
+        "--offline",
+        "--fail-on",
+        "never",
+        "--fix",
+        "--diff",
+        "--quiet",
+        "--color",
+        "never",
+    ]);
+    command.env("TMPDIR", place.tmp()).env("XDG_CACHE_HOME", place.path().join("cache"));
+    let terminal = run(&place, &mut command).stdout.replace("\r\n", "\n");
+    for shown in [colored, terminal] {
+        assert!(shown.contains(" \t# café\\x0d\n \t# \\x0c \\x1b[2J \\u{202e} \\xe9 a\\x0db\n"), "{shown}");
+        assert!(!shown.contains(['\r', '\u{202e}']) && !shown.contains("\x1b[2J"), "{shown}");
+    }
+}
+
+#[test]
+fn diffs_of_sources_have_their_characters_as_they_are() {
+    let text = "src_unpack() {\n\tdefault\n\tprintf 'x\\r\\n\\f\\n' >> \"${S}\"/a.txt || die\n}\n\n";
+    let place = with_foo(&(text.to_owned() + &prepare("")));
+    let shown = audited(&place, &["--diff"]).exits(0).stdout;
+    assert!(shown.contains("-alpha\n+ALPHA\n beta\n x\r\n \x0c\n"), "{shown}");
+    let shown = audited(&place, &["--diff", "--color", "always"]).exits(0).stdout;
+    assert!(shown.contains("-alpha\n+ALPHA\n beta\n x\\x0d\n \\x0c\n"), "{shown}");
 }
 
 #[test]

@@ -204,7 +204,7 @@ impl Layout {
                 }
             }
             changes.extend(outermost.iter().map(|n| Change::removal(range::statement(&self.text, &n.byte_range()))));
-            let comments = gone.iter().filter_map(|node| comment::near(&self.text, *node)).collect();
+            let comments = outermost.iter().flat_map(|node| comment::near(&self.text, *node)).collect();
             return range::sort(&mut changes).then_some(Cut { changes, comments });
         }
     }
@@ -394,16 +394,21 @@ mod tests {
             cut.comments.into_iter().map(|at| lines[at..].lines().next().unwrap().to_owned()).collect::<Vec<_>>()
         };
         for (lines, left, named) in [
-            ("\tsed -i 1 f || die # why", "\t# why\n", Some("# why")),
-            ("\t# why\n\t# and how\n\tsed -i 1 f", "\t# why\n\t# and how\n", Some("# and how")),
-            ("\t# both\n\tsed -i 1 f\n\ty", "\t# both\n\ty\n", Some("# both")),
-            ("\tx # of x\n\tsed -i 1 f", "\tx # of x\n", None),
-            ("\t# of the block\n\n\tsed -i 1 f\n\tx", "\t# of the block\n\n\tx\n", None),
-            ("\tx='\n# no comment'\n\tsed -i 1 f", "\tx='\n# no comment'\n", None),
+            ("\tsed -i 1 f || die # why", "\t# why\n", &["# why"][..]),
+            ("\t# why\n\tsed -i 1 f || die # bug", "\t# why\n\t# bug\n", &["# why", "# bug"]),
+            ("\t# why\n\t# and how\n\tsed -i 1 f", "\t# why\n\t# and how\n", &["# and how"]),
+            ("\t# both\n\tsed -i 1 f\n\ty", "\t# both\n\ty\n", &["# both"]),
+            ("\tx # of x\n\tsed -i 1 f", "\tx # of x\n", &[]),
+            ("\t# of the block\n\n\tsed -i 1 f\n\tx", "\t# of the block\n\n\tx\n", &[]),
+            ("\tx='\n# no comment'\n\tsed -i 1 f", "\tx='\n# no comment'\n", &[]),
         ] {
             assert_eq!(inner(lines, &["sed"]), left, "{lines}");
-            assert_eq!(comments(&format!("f() {{\n\tother\n{lines}\n}}\n")), Vec::from_iter(named), "{lines}");
+            assert_eq!(comments(&format!("f() {{\n\tother\n{lines}\n}}\n")), named, "{lines}");
         }
+        // of a loop or a function that goes as a whole
+        let whole = "# why\nfor f in a; do\n\tsed -i 1 $f\ndone # bug\n";
+        assert_eq!(comments(whole), ["# why", "# bug"]);
+        assert_eq!(comments("# why\nsrc_prepare() {\n\tdefault\n\tsed -i 1 f\n} # bug\n"), ["# why", "# bug"]);
     }
 
     #[test]

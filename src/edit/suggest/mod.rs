@@ -106,10 +106,9 @@ impl Plans {
         (whole, cut, goes)
     }
 
-    /// The lines of comments that stood by what the chosen plans take away.
-    pub fn comments(&self, chosen: &[usize]) -> Vec<u32> {
-        let comments = self.whole(chosen).1.comments;
-        comments.into_iter().map(|at| self.layout.text[..at].matches('\n').count() as u32 + 1).collect()
+    /// Where the comments begin that stood by what the chosen plans take away.
+    pub fn comments(&self, chosen: &[usize]) -> Vec<usize> {
+        self.whole(chosen).1.comments
     }
 
     /// The calls of which the chosen plans together take all commands.
@@ -171,6 +170,16 @@ impl Plans {
         let moved = |c: &Change| newlines(&c.text) - newlines(&text[c.span.clone()]);
         let shift: i64 = self.tidied(chosen).0.iter().filter(before).map(moved).sum();
         u32::try_from(i64::from(line) + shift).unwrap_or(line)
+    }
+
+    /// The place of what begins at `at` once the chosen plans are carried out. None where they take it away.
+    pub fn place_after(&self, chosen: &[usize], at: usize) -> Option<usize> {
+        let changes = self.tidied(chosen).0;
+        let before = || changes.iter().take_while(|change| change.span.start <= at);
+        before().all(|change| change.span.end <= at).then(|| {
+            let gone: usize = before().map(|change| change.span.len()).sum();
+            at - gone + before().map(|change| change.text.len()).sum::<usize>()
+        })
     }
 
     fn tidied(&self, chosen: &[usize]) -> (Vec<Change>, Vec<usize>) {

@@ -41,7 +41,7 @@ pub fn look(root: &Path, made: Made, most: Most) -> Result<(Head, Entries), Snap
         if found.len() >= most.entries {
             return Err(SnapshotError::TooMany { limit: most.entries });
         }
-        if item.depth() > most.depth + 1 {
+        if item.depth() > most.depth.saturating_add(1) {
             return Err(SnapshotError::TooDeep { limit: most.depth });
         }
         let path = item.path();
