@@ -339,3 +339,32 @@ fn the_cache_sees_what_is_broken_and_makes_room() {
     assert_eq!(cache(&place, &["prune", "--all"]).code, Some(0));
     assert_eq!(layers(&place).len(), 0);
 }
+
+/// What an earlier run came to is brought to folders in which the ebuild was at work when it was sourced.
+#[test]
+fn nothing_outside_is_written_where_an_earlier_run_is_taken() {
+    let now = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let plants = ["ln -s @/victim ${EB_TRACE}/log", "mkfifo ${EB_TRACE}/log", "ln -s @/folder ${EB_TRACE}/blobs"];
+    let then = now() + 8;
+    let places = plants.map(|plant| {
+        let body = "src_unpack() { default; cd ${P}; sed -i s/alpha/x/ a; cd ..; }";
+        let place = package(body, 2);
+        put(&place.path().join("victim"), "whole\n");
+        fs::create_dir(place.path().join("folder")).unwrap();
+        let plant = plant.replace('@', &place.path().display().to_string());
+        let text =
+            format!("if (( EPOCHSECONDS >= {then} )); then rm -rf ${{EB_TRACE}}/{{log,blobs}}; {plant}; fi\n{body}");
+        put(&place.repo().join("app-misc/one/one-1.ebuild"), ebuild(&text));
+        report(&place, &[]);
+        assert!(now() >= then || layers(&place).len() == 1, "there is nothing to be taken");
+        place
+    });
+    while now() < then {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    for place in places {
+        report(&place, &["--timeout", "20"]);
+        assert_eq!(fs::read_to_string(place.path().join("victim")).unwrap(), "whole\n");
+        assert_eq!(fs::read_dir(place.path().join("folder")).unwrap().count(), 0);
+    }
+}

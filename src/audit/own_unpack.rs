@@ -141,7 +141,7 @@ impl Begun {
     pub fn keep(self, context: &Context, ebuild: &EbuildFile, job: &JobDir, walls: &mut Walls) -> Option<Source> {
         let layers = context.layers.as_ref()?;
         let left = self.left(job, walls).filter(|_| self.is_unchanged(context, ebuild, job, layers))?;
-        let left = serde_json::to_vec(&left).ok()?;
+        let left = serde_json::to_vec(&left).ok().filter(|left| left.len() <= MOST_LEFT)?;
         let mut ours = false;
         let make = |tree: &Path| -> io::Result<Made> {
             ours = true;
@@ -203,6 +203,11 @@ impl Begun {
     }
 }
 
+/// Bytes that are kept beside a tree; a layer in use has them in memory.
+const MOST_LEFT: usize = 16 << 20;
+/// Bytes beside WORKDIR with which there is no layer.
+const ASIDE: u64 = 256 << 20;
+
 /// What an earlier run of the phase left beside its tree.
 pub struct Known(Left);
 
@@ -211,7 +216,7 @@ impl Known {
     pub fn leave(self, job: &JobDir, walls: &mut Walls) -> io::Result<()> {
         let left = self.0;
         for data in &left.contents {
-            job.trace().keep(&data.0)?;
+            job.trace().keep_again(&data.0)?;
         }
         untrusted::write(&job.ctl().join(state::KNOWN), &left.shell.0)?;
         job.trace().add_again(left.calls)?;
@@ -238,9 +243,9 @@ fn alone(job: &JobDir, walls: &mut Walls) -> Option<Seen> {
 
 /// Digests of what lies in the folders of the job beside WORKDIR.
 fn aside(context: &Context, job: &JobDir) -> Option<Vec<String>> {
-    let digest = |dir: std::path::PathBuf| {
-        Snapshot::take(&dir, None, None, context.options.most).ok().map(|taken| taken.tree_md5(&dir))
-    };
+    let most = Most { until: Some(Instant::now() + context.options.bounds.time), bytes: ASIDE, ..context.options.most };
+    let digest =
+        |dir: std::path::PathBuf| Snapshot::take(&dir, None, None, most).ok().map(|taken| taken.tree_md5(&dir));
     [job.temp(), job.home(), job.image()].into_iter().map(digest).collect()
 }
 

@@ -18,7 +18,7 @@ pub const BEFORE: &str = "before";
 pub const AFTER: &str = "after";
 
 /// Bytes; no shell of a real ebuild has as much to tell.
-const LIMIT: u64 = 64 << 20;
+const LIMIT: u64 = 8 << 20;
 
 /// Variables that bash makes up when they are read or sets by itself, and ours that are of this process alone.
 const OF_THE_PROCESS: [&str; 28] = [

@@ -9,10 +9,14 @@ use rustix::io::Errno;
 
 /// Opens a regular file to read it. No name of the path may be a link.
 pub fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = match rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+    open_as(path, OFlags::RDONLY, Mode::empty())
+}
+
+fn open_as(path: &Path, flags: OFlags, mode: Mode) -> io::Result<File> {
+    let flags = flags | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = match rustix::fs::openat2(CWD, path, flags, mode, ResolveFlags::NO_SYMLINKS) {
         // old kernels, and containers that do not know the call
-        Err(Errno::NOSYS | Errno::PERM) => open_by_steps(path, flags)?,
+        Err(Errno::NOSYS | Errno::PERM) => open_by_steps(path, flags, mode)?,
         other => File::from(other?),
     };
     match file.metadata()?.is_file() {
@@ -21,7 +25,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-fn open_by_steps(path: &Path, flags: OFlags) -> io::Result<File> {
+fn open_by_steps(path: &Path, flags: OFlags, mode: Mode) -> io::Result<File> {
     let step = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut at = rustix::fs::open(if path.is_absolute() { "/" } else { "." }, step, Mode::empty())?;
     let names: Vec<_> = path.components().filter(|c| matches!(c, std::path::Component::Normal(_))).collect();
@@ -29,7 +33,7 @@ fn open_by_steps(path: &Path, flags: OFlags) -> io::Result<File> {
     for name in dirs {
         at = rustix::fs::openat(&at, name.as_os_str(), step, Mode::empty())?;
     }
-    Ok(File::from(rustix::fs::openat(&at, last.as_os_str(), flags, Mode::empty())?))
+    Ok(File::from(rustix::fs::openat(&at, last.as_os_str(), flags, mode)?))
 }
 
 /// The contents of a regular file of at most `limit` bytes.
@@ -48,6 +52,21 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// [`read`] as text.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     read(path, limit).map(|data| String::from_utf8_lossy(&data).into_owned())
+}
+
+/// Adds to a regular file that has no other name, or makes it. No name of the path may be a link.
+pub fn append(path: &Path, data: &[u8]) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let mut file = open_as(path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE, Mode::from_raw_mode(0o600))?;
+    match file.metadata()?.nlink() {
+        1 => file.write_all(data),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "the file has another name")),
+    }
+}
+
+/// Writes a new file where nothing has the name. No name of the path may be a link.
+pub fn create(path: &Path, data: &[u8]) -> io::Result<()> {
+    open_as(path, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, Mode::from_raw_mode(0o600))?.write_all(data)
 }
 
 /// Writes a new file, in the place of whatever has the name; its folder is one that the ebuild can't replace.
@@ -77,12 +96,12 @@ mod tests {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW;
         assert_eq!(read(&root.join("d/f"), 4).unwrap(), b"text");
         assert!(read(&root.join("d/f"), 3).is_err());
-        assert!(open_by_steps(&root.join("d/f"), flags).is_ok());
+        assert!(open_by_steps(&root.join("d/f"), flags, Mode::empty()).is_ok());
         for name in ["link", "e/f", "fifo", "d", "gone"] {
             assert!(read(&root.join(name), 9).is_err(), "{name}");
         }
         for name in ["link", "e/f"] {
-            assert!(open_by_steps(&root.join(name), flags).is_err(), "{name}");
+            assert!(open_by_steps(&root.join(name), flags, Mode::empty()).is_err(), "{name}");
         }
         write(&root.join("link"), b"new").unwrap();
         assert_eq!(read_text(&root.join("link"), 9).unwrap(), "new");
