@@ -146,7 +146,7 @@ fn read_script(run: &RunDir, set: &RepositorySet, script: &Path) -> Result<Vec<u
 }
 
 /// Bytes; real ebuilds stay below a hundredth of it.
-const SCRIPT_LIMIT: u64 = 64 << 20;
+const SCRIPT_LIMIT: u64 = 4 << 20;
 
 fn go(
     context: &Context,
@@ -318,7 +318,7 @@ fn sourced(
     let at = context.stats.enter(Part::Unpacking);
     if let Some(source) = source {
         let s = PathBuf::from(map.get("S").map(String::as_str).unwrap_or_default());
-        source::copy(source, &s, &job.workdir())?;
+        source::copy(source, &s, job)?;
         unpacked = true;
     } else if !own && context.options.portage.is_none() {
         let archives = wanted.iter().zip(&found).filter_map(|(d, (_, path))| Archive::of(d, path.clone(), &facts.eapi));

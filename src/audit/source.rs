@@ -7,9 +7,11 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+
+use rustix::fs::{CWD, Mode, OFlags};
 
 use super::context::Context;
 use super::failure::Failure;
@@ -179,7 +181,11 @@ fn laid(layer: Arc<Layer>, way: Way, job: &JobDir, walls: &mut Walls) -> Result<
     if way == Way::Overlay && !layer.has_hard_links() && over(&layer, job, walls).is_ok() {
         return Ok(Some(Source::Overlay(layer)));
     }
-    match layer.copy(&job.workdir()) {
+    let copied = staged(job, |to| layer.copy(to)).and_then(|snapshot| {
+        layer.root_to(&job.workdir())?;
+        Ok(snapshot)
+    });
+    match copied {
         Ok(snapshot) => Ok(Some(Source::Copy(layer, snapshot))),
         Err(_) => {
             clean(&job.workdir()).map_err(|e| Failure::unpack(format!("can't clean WORKDIR: {e}")))?;
@@ -200,6 +206,25 @@ fn clean(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Fills a folder that the job can't reach, and moves what is in it to WORKDIR: there processes of the ebuild may wait with
+/// links in the place of folders.
+fn staged<T>(job: &JobDir, fill: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+    let stage = job.root().join("stage");
+    fs::create_dir(&stage)?;
+    let moved = fill(&stage).and_then(|filled| {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let work = rustix::fs::open(job.workdir(), flags, Mode::empty())?;
+        for item in fs::read_dir(&stage)? {
+            let item = item?;
+            // a folder that can't be written can't be moved: its `..` changes
+            rustix::fs::renameat(CWD, item.path(), &work, item.file_name())?;
+        }
+        Ok(filled)
+    });
+    crate::tree::remove(&stage)?;
+    moved
+}
+
 /// Mounts the overlay; its root is what its upper folder is.
 fn over(layer: &Layer, job: &JobDir, walls: &mut Walls) -> io::Result<()> {
     layer.root_to(&job.upper())?;
@@ -213,22 +238,25 @@ pub fn again(source: &Source, walls: &mut Walls) -> Result<(), Failure> {
 }
 
 /// A copy of a source that lies somewhere else, without its history.
-pub fn copy(source: &Path, s: &Path, work: &Path) -> Result<(), Failure> {
-    let failed = |e: io::Error| Failure::unpack(format!("can't copy {}: {e}", source.display()));
-    if !s.starts_with(work) {
-        return Err(Failure::unpack(format!("S={} is not below WORKDIR", s.display())));
-    }
+pub fn copy(source: &Path, s: &Path, job: &JobDir) -> Result<(), Failure> {
+    let below =
+        s.strip_prefix(job.workdir()).ok().filter(|s| s.components().all(|c| matches!(c, Component::Normal(_))));
+    let below = below.ok_or_else(|| Failure::unpack(format!("S={} is not below WORKDIR", s.display())))?;
+    staged(job, |stage| fill(source, &stage.join(below)))
+        .map_err(|e| Failure::unpack(format!("can't copy {}: {e}", source.display())))
+}
+
+fn fill(source: &Path, s: &Path) -> io::Result<()> {
     for item in walkdir::WalkDir::new(source).into_iter().filter_entry(|e| e.depth() == 0 || e.file_name() != ".git") {
-        let item = item.map_err(|e| failed(e.into()))?;
+        let item = item?;
         let to = s.join(item.path().strip_prefix(source).unwrap_or(item.path()));
         let kind = item.file_type();
         if kind.is_dir() {
-            fs::create_dir_all(&to).map_err(failed)?;
+            fs::create_dir_all(&to)?;
         } else if kind.is_symlink() {
-            let target = fs::read_link(item.path()).map_err(failed)?;
-            std::os::unix::fs::symlink(target, &to).map_err(failed)?;
+            std::os::unix::fs::symlink(fs::read_link(item.path())?, &to)?;
         } else if kind.is_file() {
-            fs::copy(item.path(), &to).map_err(failed)?;
+            fs::copy(item.path(), &to)?;
         }
     }
     Ok(())
