@@ -2,7 +2,7 @@
 //!
 //! It says where a traced call stands in the text, and which edits no variant ran.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use tree_sitter::Node;
@@ -113,6 +113,8 @@ const PASSERS: &[&str] = &[
 
 /// Nodes within nodes; what a node costs grows with it. The deepest of 12,800 real ebuilds and eclasses has 23.
 const DEEPEST: usize = 400;
+/// Calls between a command and the text of its here-document, as in `a <<E | b | c`.
+const HEREDOC_AWAY: usize = 1000;
 /// Bytes of a function's name, which each of its commands is kept with.
 const LONGEST: usize = 255;
 
@@ -144,14 +146,13 @@ impl Inventory {
                 if let Some(name) = node.child_by_field_name("name").filter(|name| name.byte_range().len() <= LONGEST) {
                     let name = self.slice(name).to_owned();
                     self.functions.push((name.clone(), BTreeSet::new()));
-                    inner = Scope { function: Some(name), last: true, ..Scope::default() };
+                    let body = Some(self.functions.len() - 1);
+                    inner = Scope { function: Some(name), body, last: true, ..Scope::default() };
                 }
             }
             "command" => {
                 if let Some(call) = self.call(node, scope) {
-                    if let Some((_, words)) =
-                        self.functions.iter_mut().rfind(|(n, _)| Some(n) == scope.function.as_ref())
-                    {
+                    if let Some((_, words)) = scope.body.and_then(|body| self.functions.get_mut(body)) {
                         words.extend(call.words.iter().map(|w| unquoted(&w.text)));
                     }
                     self.calls.push(call);
@@ -180,7 +181,9 @@ impl Inventory {
         let statement = node.parent().and_then(|redirect| redirect.parent());
         let Some(body) = statement.and_then(|s| s.child_by_field_name("body")) else { return };
         let word = self.word(node);
-        if let Some(call) = self.calls.iter_mut().rfind(|c| body.byte_range().contains(&c.span.start)) {
+        // the last of those in the body; they come nearly in their order
+        let near = self.calls.iter_mut().rev().take(HEREDOC_AWAY);
+        if let Some(call) = near.into_iter().find(|c| body.byte_range().contains(&c.span.start)) {
             call.heredoc.get_or_insert(word);
         }
     }
@@ -253,21 +256,18 @@ impl Inventory {
                 || name.contains("_prepare")
                 || name.contains("_unpack")
         };
-        let mut found: BTreeSet<String> = self.functions.iter().map(|f| f.0.clone()).filter(|n| root(n)).collect();
-        loop {
-            let more: Vec<String> = self
-                .functions
-                .iter()
-                .filter(|(name, _)| found.contains(name))
-                .flat_map(|(_, words)| words.iter())
-                .filter(|w| !found.contains(*w) && self.functions.iter().any(|(n, _)| n == *w))
-                .cloned()
-                .collect();
-            if more.is_empty() {
-                return found;
-            }
-            found.extend(more);
+        let mut by_name: HashMap<&str, Vec<&BTreeSet<String>>> = HashMap::new();
+        for (name, words) in &self.functions {
+            by_name.entry(name).or_default().push(words);
         }
+        let mut todo: Vec<&str> = by_name.keys().copied().filter(|name| root(name)).collect();
+        let mut found = BTreeSet::new();
+        while let Some(name) = todo.pop() {
+            let Some(bodies) = by_name.remove(name) else { continue };
+            found.insert(name.to_owned());
+            todo.extend(bodies.into_iter().flatten().map(String::as_str).filter(|word| by_name.contains_key(word)));
+        }
+        found
     }
 }
 

@@ -7,6 +7,8 @@ use tree_sitter::Node;
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     pub function: Option<String>,
+    /// The function's number among those of the text.
+    pub body: Option<usize>,
     pub condition: Option<String>,
     pub asked: bool,
     /// Whether it may run never.
@@ -59,6 +61,7 @@ impl Scope {
             };
             scopes.push(Scope {
                 function: self.function.clone(),
+                body: self.body,
                 condition,
                 asked,
                 branch: self.branch || is_loop(node) || is_branch(kind, index),
