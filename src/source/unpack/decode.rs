@@ -17,6 +17,8 @@ use crate::source::tap::Tapped;
 pub(super) const BUFFER: usize = 256 << 10;
 /// Bytes; a smaller file is decoded by one thread before others have begun.
 const LANES_FROM: u64 = 256 << 10;
+/// What zstd looks back to at most, unless it is told to do more. Bytes.
+const LONGEST_WINDOW: u64 = 128 << 20;
 /// Memory of an .xz decoder beside its dictionary. Bytes.
 const BESIDE: u64 = 8 << 20;
 /// What a decoder may ask of memory: enough for the dictionary of `xz -9` and of anything made on a usual machine.
@@ -85,8 +87,7 @@ pub(super) fn decoder(codec: Codec, file: Tapped, remarks: &Remarks) -> io::Resu
         }
         Codec::Xz => {
             let share = Share::take(dictionary::of_lzma(input.fill_buf()?).unwrap_or(dictionary::USUAL));
-            let stream = liblzma::stream::Stream::new_auto_decoder(MEMORY, liblzma::stream::CONCATENATED)
-                .map_err(io::Error::from)?;
+            let stream = liblzma::stream::Stream::new_lzma_decoder(MEMORY).map_err(io::Error::from)?;
             Box::new(Within { decoder: liblzma::bufread::XzDecoder::new_stream(input, stream), _share: share })
         }
         Codec::Zstd => Box::new(Members::new(input, ZstdMember, remarks())),
@@ -193,7 +194,9 @@ impl MemberFormat for ZstdMember {
 
     fn start(&self, mut input: Input) -> Self::Decoder {
         // frames without contents have another magic number
-        let size = input.fill_buf().ok().and_then(dictionary::of_zstd).unwrap_or(0);
+        let head = input.fill_buf().unwrap_or_default();
+        let skipped = head.len() >= 4 && head[1..4] == [0x2a, 0x4d, 0x18];
+        let size = dictionary::of_zstd(head).unwrap_or(if skipped { 0 } else { LONGEST_WINDOW });
         let share = Share::take(size);
         let decoder = zstd::stream::read::Decoder::try_with_buffer(input);
         let decoder = decoder.map(|decoder| decoder.single_frame()).map_err(|(input, error)| (input, Some(error)));
