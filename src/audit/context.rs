@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Instant;
 
 use super::layers::Layers;
 use super::slots::Slots;
@@ -55,6 +56,11 @@ pub struct Context {
 }
 
 impl Context {
+    /// What reading a tree once may cost: it has as much time as the phases.
+    pub fn most(&self) -> Most {
+        Most { until: Some(Instant::now() + self.options.bounds.time), ..self.options.most }
+    }
+
     /// What the phases of an ebuild may read of the repositories.
     pub fn shown(&self, ebuild: &EbuildFile) -> Result<Shown, ShownError> {
         let all = self.shown.get_or_init(|| Shown::of_all(&self.set, self.options.portage.is_some()));

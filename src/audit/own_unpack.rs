@@ -11,7 +11,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -145,9 +145,8 @@ impl Begun {
         let mut ours = false;
         let make = |tree: &Path| -> io::Result<Made> {
             ours = true;
-            // as much time as the phases have; who needs more is looked at without a layer
-            let until = Some(Instant::now() + context.options.bounds.time);
-            let made = layer::adopt(&job.workdir(), tree, Most { until, ..context.options.most })?;
+            // who needs more time is looked at without a layer
+            let made = layer::adopt(&job.workdir(), tree, context.most())?;
             Ok(Made { left: Some(left.clone()), ..made })
         };
         // whoever makes it now may come to another tree, if the phase is not the same each time
@@ -243,7 +242,7 @@ fn alone(job: &JobDir, walls: &mut Walls) -> Option<Seen> {
 
 /// Digests of what lies in the folders of the job beside WORKDIR.
 fn aside(context: &Context, job: &JobDir) -> Option<Vec<String>> {
-    let most = Most { until: Some(Instant::now() + context.options.bounds.time), bytes: ASIDE, ..context.options.most };
+    let most = Most { bytes: ASIDE, ..context.most() };
     let digest =
         |dir: std::path::PathBuf| Snapshot::take(&dir, None, None, most).ok().map(|taken| taken.tree_md5(&dir));
     [job.temp(), job.home(), job.image()].into_iter().map(digest).collect()

@@ -270,9 +270,7 @@ impl TraceDir {
 
     /// Adds a record: one write to a file open for appending, so that processes do not mix.
     pub fn add(&self, record: &Record) -> io::Result<()> {
-        let mut line = serde_json::to_vec(record)?;
-        line.push(b'\n');
-        File::options().append(true).create(true).open(self.root.join("log"))?.write_all(&line)
+        File::options().append(true).create(true).open(self.root.join("log"))?.write_all(&line(record)?)
     }
 
     /// All records in the order in which their processes began, and the number of lines that were none. Of a record
@@ -308,9 +306,7 @@ impl TraceDir {
         let moved = |moment: u64| now + moments.range(..moment).count() as u64;
         for record in records {
             let (start, end) = (moved(record.start), moved(record.end));
-            let mut line = serde_json::to_vec(&Record { start, end, ..record })?;
-            line.push(b'\n');
-            untrusted::append(&self.root.join("log"), &line)?;
+            untrusted::append(&self.root.join("log"), &line(&Record { start, end, ..record })?)?;
         }
         Ok(())
     }
@@ -339,6 +335,12 @@ fn records(data: &[u8]) -> (Vec<Record>, usize) {
     records.retain(|r| r.ended != Ended::Unseen || !done.contains(&(r.pid, r.start)));
     records.sort_by_key(|r| (r.start, r.end));
     (records, bad)
+}
+
+fn line(record: &Record) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(record)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 #[cfg(test)]
