@@ -18,7 +18,7 @@ mod support;
 
 use case::Case;
 use support::overlay::{Place, dist_line, found, put};
-use support::run::{Done, audit, ebaudit, run};
+use support::run::{Done, audit, cache, killed, run};
 
 /// Whether this machine has overlays in the sandbox.
 fn overlays(place: &Place) -> bool {
@@ -303,11 +303,6 @@ fn stack() -> Place {
     place
 }
 
-fn cache(place: &Place, words: &[&str]) -> Done {
-    let mut command = ebaudit(place);
-    run(place, command.arg("cache").args(words))
-}
-
 #[test]
 fn killed_at_any_moment_the_cache_is_sound() {
     let place = stack();
@@ -315,12 +310,8 @@ fn killed_at_any_moment_the_cache_is_sound() {
     assert_eq!(wanted.matches("\"DeadSed\"").count(), 4, "{wanted}");
     for moment in 0..12u64 {
         let mut command = audit(&place, ["--format", "json", "--no-cache", "--jobs", "4"]);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
         // spread over the run, without a pattern
-        std::thread::sleep(Duration::from_millis(moment * 7919 % 500));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        killed(&mut command, Duration::from_millis(moment * 7919 % 500));
         let verified = cache(&place, &["verify"]);
         assert_eq!(verified.code, Some(0), "{}{}", verified.stdout, verified.stderr);
         if moment % 4 == 3 {

@@ -15,7 +15,7 @@ mod archive;
 mod support;
 
 use support::overlay::{Place, dist_line, found, put};
-use support::run::{Done, audit, ebaudit, run};
+use support::run::{Done, audit, cache, killed, run};
 use support::tiers;
 
 fn tarball(version: &str, files: usize) -> Vec<u8> {
@@ -268,11 +268,6 @@ fn stack() -> Place {
     place
 }
 
-fn cache(place: &Place, words: &[&str]) -> Done {
-    let mut command = ebaudit(place);
-    run(place, command.arg("cache").args(words))
-}
-
 #[test]
 fn killed_at_any_moment_the_cache_is_sound() {
     let place = stack();
@@ -280,11 +275,8 @@ fn killed_at_any_moment_the_cache_is_sound() {
     assert_eq!(wanted.matches("\"DeadSed\"").count(), 3, "{wanted}");
     for moment in 0..12u64 {
         let mut command = audit(&place, ["--format", "json", "--no-cache", "--jobs", "3"]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         // spread over the run, without a pattern
-        std::thread::sleep(Duration::from_millis(moment * 7919 % 900));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        killed(&mut command, Duration::from_millis(moment * 7919 % 900));
         let verified = cache(&place, &["verify"]);
         assert_eq!(verified.code, Some(0), "{}{}", verified.stdout, verified.stderr);
         if moment % 4 == 3 {

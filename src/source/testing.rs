@@ -1,6 +1,7 @@
 //! What several tests need.
 
 use blake2::{Blake2b512, Digest};
+use proptest::sample::Index;
 use sha2::Sha512;
 
 use super::Distfile;
@@ -18,4 +19,16 @@ pub(super) fn distfile(name: &str, data: &[u8]) -> Distfile {
         .into(),
         ..Distfile::default()
     }
+}
+
+/// Turns a bit of an archive, cuts it, and adds to it.
+pub(super) fn spoil(packed: &mut Vec<u8>, bit: Option<(Index, u8)>, cut: Option<Index>, tail: &[u8]) {
+    if let Some((at, bit)) = bit {
+        let at = at.index(packed.len());
+        packed[at] ^= 1 << bit;
+    }
+    if let Some(at) = cut {
+        packed.truncate(at.index(packed.len()));
+    }
+    packed.extend(tail);
 }

@@ -79,3 +79,19 @@ pub fn run(place: &Place, command: &mut Command) -> Done {
     let text = |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
     Done { code: if timed_out { None } else { status.code() }, timed_out, stdout: text(&out), stderr: text(&err) }
 }
+
+/// `ebaudit cache`.
+#[allow(dead_code)] // the tests of layers use it
+pub fn cache(place: &Place, words: &[&str]) -> Done {
+    let mut command = ebaudit(place);
+    run(place, command.arg("cache").args(words))
+}
+
+/// Starts a command that is killed after a time.
+#[allow(dead_code)] // the tests of layers use it
+pub fn killed(command: &mut Command, after: Duration) {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(after);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

@@ -3,6 +3,7 @@ use std::io::Write;
 use proptest::prelude::*;
 
 use super::*;
+use crate::source::testing::spoil;
 use crate::source::unpack::lanes::Lanes;
 
 /// What came, the error behind it, and the remarks.
@@ -167,14 +168,7 @@ proptest! {
         tail in prop::collection::vec(any::<u8>(), 0..4),
     ) {
         let mut packed: Vec<u8> = parts.iter().flat_map(|(seed, n, level)| pack(&text(*seed, *n), *level)).collect();
-        if let Some((at, bit)) = damage {
-            let at = at.index(packed.len());
-            packed[at] ^= 1 << bit;
-        }
-        if let Some(at) = cut {
-            packed.truncate(at.index(packed.len()));
-        }
-        packed.extend(tail);
+        spoil(&mut packed, damage, cut, &tail);
         prop_assert!(side_by_side(&packed) == plain(&packed));
     }
 

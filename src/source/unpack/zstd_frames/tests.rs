@@ -3,6 +3,7 @@ use std::io::Write;
 use proptest::prelude::*;
 
 use super::*;
+use crate::source::testing::spoil;
 use crate::source::unpack::decode::Remarks;
 use crate::source::unpack::lanes::Lanes;
 
@@ -119,14 +120,7 @@ proptest! {
             _ => pack(&noise(*seed, *n), *level, *checked),
         };
         let mut packed: Vec<u8> = parts.iter().flat_map(one).collect();
-        if let Some((at, bit)) = damage {
-            let at = at.index(packed.len());
-            packed[at] ^= 1 << bit;
-        }
-        if let Some(at) = cut {
-            packed.truncate(at.index(packed.len()));
-        }
-        packed.extend(tail);
+        spoil(&mut packed, damage, cut, &tail);
         prop_assert!(side_by_side(&packed) == plain(&packed));
     }
 }
