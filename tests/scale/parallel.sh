@@ -14,6 +14,8 @@ touch "$HOME/.parallel/will-cite"
 
 cat > "$temp/bin/ssh" <<'END'
 #!/bin/sh
+# sshd sets SHELL to that of the account, and GNU parallel runs its jobs by it: the caller's may be unset
+export SHELL=/bin/sh
 # options, the machine, then the command
 while :; do
 	case $1 in
