@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -16,7 +17,7 @@ fn open_as(path: &Path, flags: OFlags, mode: Mode) -> io::Result<File> {
     let flags = flags | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = match rustix::fs::openat2(CWD, path, flags, mode, ResolveFlags::NO_SYMLINKS) {
         // old kernels, and containers that do not know the call
-        Err(Errno::NOSYS | Errno::PERM) => open_by_steps(path, flags, mode)?,
+        Err(Errno::NOSYS | Errno::PERM) => File::from(by_steps(CWD, path, flags, mode)?),
         other => File::from(other?),
     };
     match file.metadata()?.is_file() {
@@ -25,15 +26,26 @@ fn open_as(path: &Path, flags: OFlags, mode: Mode) -> io::Result<File> {
     }
 }
 
-fn open_by_steps(path: &Path, flags: OFlags, mode: Mode) -> io::Result<File> {
-    let step = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut at = rustix::fs::open(if path.is_absolute() { "/" } else { "." }, step, Mode::empty())?;
-    let names: Vec<_> = path.components().filter(|c| matches!(c, std::path::Component::Normal(_))).collect();
-    let Some((last, dirs)) = names.split_last() else { return Err(Errno::ISDIR.into()) };
-    for name in dirs {
-        at = rustix::fs::openat(&at, name.as_os_str(), step, Mode::empty())?;
+/// Opens a folder to list it. No name of the path, which starts at `at` unless it is absolute, may be a link.
+pub fn folder(at: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::openat2(&at, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Err(Errno::NOSYS | Errno::PERM) => by_steps(at, path, flags, Mode::empty()),
+        other => Ok(other?),
     }
-    Ok(File::from(rustix::fs::openat(&at, last.as_os_str(), flags, mode)?))
+}
+
+fn by_steps(at: impl AsFd, path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+    let step = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut at = rustix::fs::openat(at, if path.is_absolute() { "/" } else { "." }, step, Mode::empty())?;
+    let mut names = path.components().filter(|c| matches!(c, Component::Normal(_))).peekable();
+    while let Some(name) = names.next() {
+        match names.peek() {
+            Some(_) => at = rustix::fs::openat(&at, name.as_os_str(), step, Mode::empty())?,
+            None => return Ok(rustix::fs::openat(&at, name.as_os_str(), flags, mode)?),
+        }
+    }
+    Ok(rustix::fs::openat(&at, ".", flags, mode)?)
 }
 
 /// The contents of a regular file of at most `limit` bytes.
@@ -96,12 +108,23 @@ mod tests {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW;
         assert_eq!(read(&root.join("d/f"), 4).unwrap(), b"text");
         assert!(read(&root.join("d/f"), 3).is_err());
-        assert!(open_by_steps(&root.join("d/f"), flags, Mode::empty()).is_ok());
+        assert!(by_steps(CWD, &root.join("d/f"), flags, Mode::empty()).is_ok());
         for name in ["link", "e/f", "fifo", "d", "gone"] {
             assert!(read(&root.join(name), 9).is_err(), "{name}");
         }
         for name in ["link", "e/f"] {
-            assert!(open_by_steps(&root.join(name), flags, Mode::empty()).is_err(), "{name}");
+            assert!(by_steps(CWD, &root.join(name), flags, Mode::empty()).is_err(), "{name}");
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let held = folder(CWD, &root).unwrap();
+        for name in [".", "d"] {
+            assert!(
+                folder(&held, Path::new(name)).is_ok()
+                    && by_steps(&held, Path::new(name), flags, Mode::empty()).is_ok()
+            );
+        }
+        for name in ["e", "d/f", "gone"] {
+            assert!(folder(&held, Path::new(name)).is_err(), "{name}");
         }
         write(&root.join("link"), b"new").unwrap();
         assert_eq!(read_text(&root.join("link"), 9).unwrap(), "new");

@@ -1,15 +1,18 @@
 //! A tree that something else than our unpacker made, brought into a layer: copied, and hashed on the way.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, symlink};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::Scope;
-use rustix::fs::{AtFlags, CWD, FileType, Mode};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 
 use super::copy::times;
 use super::{Layer, Made};
@@ -21,12 +24,14 @@ use crate::tree::untrusted;
 /// Bytes that are read at a time.
 const PIECE: usize = 1 << 18;
 
-/// Copies what lies below `from`, where nobody is at work any more, to `to`, an empty folder. What a copy would not be is
-/// an error: sockets and devices, extended attributes, a file with a name elsewhere.
+/// Copies what lies below `from` to `to`, an empty folder. A process of the ebuild may still wait there, so no name is
+/// looked up but in a folder that is held open, and no link is followed. What a copy would not be is an error: sockets
+/// and devices, extended attributes, a file with a name elsewhere.
 pub fn adopt(from: &Path, to: &Path, most: Most) -> io::Result<Made> {
-    let copier = Copier::new(most);
-    rayon::scope(|scope| copier.folder(scope, from.to_owned(), to.to_owned()));
-    let Copier { sums, several, folders, failed, .. } = copier;
+    let root = untrusted::folder(CWD, from)?;
+    let copier = Copier::new(root, most);
+    rayon::scope(|scope| copier.folder(scope, PathBuf::from("."), to.to_owned()));
+    let Copier { root, sums, several, folders, failed, .. } = copier;
     if let Some(error) = inner(failed) {
         return Err(error);
     }
@@ -34,12 +39,11 @@ pub fn adopt(from: &Path, to: &Path, most: Most) -> io::Result<Made> {
         return Err(other(from, "a file has a name elsewhere"));
     }
     let mut folders = inner(folders);
-    folders.push((to.to_owned(), fs::symlink_metadata(from)?));
+    folders.push((to.to_owned(), rustix::fs::fstat(&root)?));
     // the deepest first, since what is done within a folder changes its time, and needs its mode
     folders.sort_by_key(|(path, _)| std::cmp::Reverse(path.components().count()));
-    for (path, meta) in folders {
-        mode(&path, &meta)?;
-        times(&path, (meta.mtime(), meta.mtime_nsec()));
+    for (path, stat) in folders {
+        be(&path, &stat)?;
     }
     Ok(Made { sums: inner(sums), ..Made::default() })
 }
@@ -61,6 +65,8 @@ impl Layer {
 }
 
 struct Copier {
+    /// The tree that is copied.
+    root: OwnedFd,
     most: Most,
     gauge: Gauge,
     entries: AtomicU64,
@@ -68,13 +74,24 @@ struct Copier {
     /// Files of several names by their inode: where the first one is, and how many are to come.
     several: Mutex<HashMap<u64, (PathBuf, u64)>>,
     /// Folders that were made, and what they are to be.
-    folders: Mutex<Vec<(PathBuf, fs::Metadata)>>,
+    folders: Mutex<Vec<(PathBuf, Stat)>>,
     failed: Mutex<Option<io::Error>>,
 }
 
+/// A name in a folder that is held open.
+#[derive(Clone, Copy)]
+struct Name<'a> {
+    folder: &'a OwnedFd,
+    name: &'a OsStr,
+    stat: &'a Stat,
+    /// Below the tree, for those who read of it.
+    path: &'a Path,
+}
+
 impl Copier {
-    fn new(most: Most) -> Copier {
+    fn new(root: OwnedFd, most: Most) -> Copier {
         Copier {
+            root,
             most,
             gauge: Gauge::new(most),
             entries: AtomicU64::default(),
@@ -85,69 +102,83 @@ impl Copier {
         }
     }
 
-    fn folder<'a>(&'a self, scope: &Scope<'a>, from: PathBuf, to: PathBuf) {
-        if let Err(error) = self.fill(scope, &from, &to) {
+    fn folder<'a>(&'a self, scope: &Scope<'a>, path: PathBuf, to: PathBuf) {
+        if let Err(error) = self.fill(scope, &path, &to) {
             *locked(&self.failed) = Some(error);
         }
     }
 
-    fn fill<'a>(&'a self, scope: &Scope<'a>, from: &Path, to: &Path) -> io::Result<()> {
-        let item = |item: io::Result<fs::DirEntry>| item.and_then(|item| Ok((item.file_name(), item.metadata()?)));
-        let mut items = fs::read_dir(from)?.map(item).collect::<io::Result<Vec<_>>>()?;
+    fn fill<'a>(&'a self, scope: &Scope<'a>, path: &Path, to: &Path) -> io::Result<()> {
+        let folder = untrusted::folder(&self.root, path)?;
+        let mut items = Vec::new();
+        for item in Dir::read_from(&folder)? {
+            let name = OsStr::from_bytes(item?.file_name().to_bytes()).to_owned();
+            if name != "." && name != ".." {
+                let stat = rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+                items.push((name, stat));
+            }
+        }
         // some file systems list a folder in the order in which it was filled
-        items.sort_by_key(|(_, meta)| meta.ino());
-        for (name, meta) in items {
+        items.sort_by_key(|(_, stat)| stat.st_ino);
+        for (name, stat) in items {
             if locked(&self.failed).is_some() {
                 return Ok(());
             }
             if self.entries.fetch_add(1, Ordering::Relaxed) >= self.most.entries as u64 {
-                return Err(other(from, "there is too much"));
+                return Err(other(path, "there is too much"));
             }
-            let (from, to) = (from.join(&name), to.join(&name));
-            plain(&from)?;
-            let kind = meta.file_type();
-            if kind.is_dir() {
-                fs::DirBuilder::new().mode(0o700).create(&to)?;
-                locked(&self.folders).push((to.clone(), meta));
-                scope.spawn(move |scope| self.folder(scope, from, to));
-            } else if kind.is_symlink() {
-                symlink(fs::read_link(&from)?, &to)?;
-                times(&to, (meta.mtime(), meta.mtime_nsec()));
-            } else if kind.is_fifo() {
-                rustix::fs::mknodat(CWD, &to, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
-                mode(&to, &meta)?;
-                times(&to, (meta.mtime(), meta.mtime_nsec()));
-            } else if kind.is_file() {
-                self.name(&from, &to, &meta)?;
-            } else {
-                return Err(other(&from, "no copy would be the same"));
+            let (path, to) = (path.join(&name), to.join(&name));
+            let item = Name { folder: &folder, name: &name, stat: &stat, path: &path };
+            plain(item)?;
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Directory => {
+                    fs::DirBuilder::new().mode(0o700).create(&to)?;
+                    locked(&self.folders).push((to.clone(), stat));
+                    scope.spawn(move |scope| self.folder(scope, path, to));
+                }
+                FileType::Symlink => {
+                    let target = rustix::fs::readlinkat(&folder, &name, Vec::new())?;
+                    symlink(OsStr::from_bytes(target.as_bytes()), &to)?;
+                    times(&to, mtime(&stat));
+                }
+                FileType::Fifo => {
+                    rustix::fs::mknodat(CWD, &to, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
+                    be(&to, &stat)?;
+                }
+                FileType::RegularFile => self.name(item, &to)?,
+                _ => return Err(other(&path, "no copy would be the same")),
             }
         }
         Ok(())
     }
 
     /// One name of a file, which may have several.
-    fn name(&self, from: &Path, to: &Path, meta: &fs::Metadata) -> io::Result<()> {
-        if meta.nlink() < 2 {
-            return self.file(from, to, meta);
+    fn name(&self, from: Name, to: &Path) -> io::Result<()> {
+        if names(from.stat) < 2 {
+            return self.file(from, to);
         }
         // held until the first name is there
         let mut several = locked(&self.several);
-        if let Some((first, left)) = several.get_mut(&meta.ino()) {
-            *left -= 1;
+        if let Some((first, left)) = several.get_mut(&from.stat.st_ino) {
+            *left = left.checked_sub(1).ok_or_else(|| other(from.path, "it is being written"))?;
             return fs::hard_link(first, to);
         }
-        several.insert(meta.ino(), (to.to_owned(), meta.nlink() - 1));
-        self.file(from, to, meta)
+        several.insert(from.stat.st_ino, (to.to_owned(), names(from.stat) - 1));
+        self.file(from, to)
     }
 
-    fn file(&self, from: &Path, to: &Path, meta: &fs::Metadata) -> io::Result<()> {
-        self.gauge.take(meta.len())?;
-        let mut source = untrusted::open(from)?;
+    fn file(&self, from: Name, to: &Path) -> io::Result<()> {
+        let length = from.stat.st_size as u64;
+        self.gauge.take(length)?;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut source = File::from(rustix::fs::openat(from.folder, from.name, flags, Mode::empty())?);
+        if source.metadata()?.ino() != from.stat.st_ino {
+            return Err(other(from.path, "it is being written"));
+        }
         let file = File::options().write(true).create_new(true).mode(0o600).open(to)?;
-        let shared = meta.len() > 0 && rustix::fs::ioctl_ficlone(&file, &source).is_ok();
+        let shared = length > 0 && rustix::fs::ioctl_ficlone(&file, &source).is_ok();
         let mut sum = md5::Context::new();
-        let mut buffer = vec![0; PIECE.min(meta.len() as usize + 1)];
+        let mut buffer = vec![0; PIECE.min(length as usize + 1)];
         let mut size = 0;
         loop {
             self.gauge.look()?;
@@ -165,33 +196,48 @@ impl Copier {
         if !shared {
             file.set_len(size)?;
         }
-        if size != meta.len() {
-            return Err(other(from, "it is being written"));
+        if size != length {
+            return Err(other(from.path, "it is being written"));
         }
-        mode(to, meta)?;
-        times(to, (meta.mtime(), meta.mtime_nsec()));
+        be(to, from.stat)?;
         locked(&self.sums).insert(file.metadata()?.ino(), sum.finalize().0);
         Ok(())
     }
 }
 
 /// Whether a copy of the contents is the whole of it.
-fn plain(path: &Path) -> io::Result<()> {
+fn plain(item: Name) -> io::Result<()> {
+    // there is no call that takes a folder and a name
+    let path = Path::new("/proc/self/fd").join(item.folder.as_raw_fd().to_string()).join(item.name);
     let mut names = [0u8; 4096];
-    let length = match rustix::fs::llistxattr(path, &mut names) {
+    let length = match rustix::fs::llistxattr(&path, &mut names) {
         Ok(length) => length,
         Err(rustix::io::Errno::OPNOTSUPP) => 0,
         Err(error) => return Err(error.into()),
     };
     let own = |name: &[u8]| name.starts_with(b"user.") || name.starts_with(b"system.");
     match names[..length].split(|b| *b == 0).any(own) {
-        true => Err(other(path, "it has extended attributes")),
+        true => Err(other(item.path, "it has extended attributes")),
         false => Ok(()),
     }
 }
 
-fn mode(path: &Path, meta: &fs::Metadata) -> io::Result<()> {
-    Ok(rustix::fs::chmodat(CWD, path, Mode::from_raw_mode(meta.mode() & 0o7777), AtFlags::empty())?)
+// other types on other machines
+#[allow(clippy::unnecessary_cast)]
+fn mtime(stat: &Stat) -> (i64, i64) {
+    (stat.st_mtime as i64, stat.st_mtime_nsec as i64)
+}
+
+#[allow(clippy::unnecessary_cast)]
+fn names(stat: &Stat) -> u64 {
+    stat.st_nlink as u64
+}
+
+/// Gives `path` the mode and the time of what it was copied from.
+fn be(path: &Path, stat: &Stat) -> io::Result<()> {
+    rustix::fs::chmodat(CWD, path, Mode::from_raw_mode(stat.st_mode & 0o7777), AtFlags::empty())?;
+    times(path, mtime(stat));
+    Ok(())
 }
 
 fn other(path: &Path, why: &str) -> io::Error {
@@ -209,6 +255,8 @@ fn inner<T>(mutex: Mutex<T>) -> T {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+
+    use rustix::fs::RenameFlags;
 
     use super::*;
     use crate::tree::changes;
@@ -266,6 +314,37 @@ mod tests {
         fs::write(store.dir().join("k/left"), "stat").unwrap();
         assert!(store.find("k").is_none() && store.find("none").is_none());
         assert!(!store.dir().join("none.lock").exists());
+    }
+
+    #[test]
+    fn what_is_swapped_for_a_link_meanwhile_leads_nowhere_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for folder in ["from/d", "elsewhere"] {
+            fs::create_dir_all(at(folder)).unwrap();
+        }
+        fs::write(at("elsewhere/secret"), "s").unwrap();
+        symlink(at("elsewhere"), at("link")).unwrap();
+        let (stop, rounds) = (std::sync::atomic::AtomicBool::new(false), 300);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let swap = || rustix::fs::renameat_with(CWD, at("link"), CWD, at("from/d"), RenameFlags::EXCHANGE);
+                while !stop.load(Ordering::Relaxed) {
+                    swap().unwrap();
+                }
+            });
+            for round in 0..rounds {
+                let to = at(&format!("to{round}"));
+                fs::create_dir(&to).unwrap();
+                let _ = adopt(&at("from"), &to, Most::default());
+                let is_link = fs::symlink_metadata(to.join("d")).is_ok_and(|meta| meta.is_symlink());
+                let leads = !is_link && to.join("d/secret").exists();
+                if leads || round + 1 == rounds {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                assert!(!leads);
+            }
+        });
     }
 
     #[test]
