@@ -1,15 +1,15 @@
 //! Decompression of one stream, treating damage and rubbish as the real tools do.
 
-use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex};
 
 use super::bzip2_blocks::Bzip2Blocks;
 use super::dictionary;
 use super::kind::Codec;
-use super::lanes::{Lanes, THREADS, Turn, cores};
+use super::lanes::{Lanes, Turn};
 use super::lzw::LzwReader;
 use super::room::Share;
+use super::xz::XzMember;
 use super::zstd_frames::ZstdFrames;
 use crate::source::tap::Tapped;
 
@@ -19,10 +19,8 @@ pub(super) const BUFFER: usize = 256 << 10;
 const LANES_FROM: u64 = 256 << 10;
 /// What zstd looks back to at most, unless it is told to do more. Bytes.
 const LONGEST_WINDOW: u64 = 128 << 20;
-/// Memory of an .xz decoder beside its dictionary. Bytes.
-const BESIDE: u64 = 8 << 20;
 /// What a decoder may ask of memory: enough for the dictionary of `xz -9` and of anything made on a usual machine.
-const MEMORY: u64 = 1 << 30;
+pub(super) const MEMORY: u64 = 1 << 30;
 
 pub(super) type Input = BufReader<Tapped>;
 
@@ -83,7 +81,7 @@ pub(super) fn decoder(codec: Codec, file: Tapped, remarks: &Remarks) -> io::Resu
         Codec::Gzip => Box::new(Members::new(input, GzipMember, remarks())),
         Codec::Bzip2 => Box::new(Members::new(input, Bzip2Member, remarks())),
         Codec::Xz if input.fill_buf()?.starts_with(&[0xfd]) => {
-            Box::new(Members::new(input, XzMember(turn().into()), remarks()))
+            Box::new(Members::new(input, XzMember::new(turn()), remarks()))
         }
         Codec::Xz => {
             let share = Share::take(dictionary::of_lzma(input.fill_buf()?).unwrap_or(dictionary::USUAL));
@@ -95,7 +93,7 @@ pub(super) fn decoder(codec: Codec, file: Tapped, remarks: &Remarks) -> io::Resu
 }
 
 /// A decoder with the memory that was lent to it.
-pub(super) struct Within<D> {
+struct Within<D> {
     decoder: D,
     _share: Option<Share>,
 }
@@ -103,52 +101,6 @@ pub(super) struct Within<D> {
 impl<D: Read> Read for Within<D> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.decoder.read(buf)
-    }
-}
-
-/// An .xz, whose blocks, where it has several, are decoded side by side if it is its turn.
-struct XzMember(Cell<Option<Turn>>);
-
-impl XzMember {
-    fn stream(threads: bool, limit: u64) -> Result<liblzma::stream::Stream, liblzma::stream::Error> {
-        if !threads {
-            return liblzma::stream::Stream::new_stream_decoder(limit, 0);
-        }
-        let mut settings = liblzma::stream::MtStreamBuilder::new();
-        settings.threads(cores().min(THREADS) as u32);
-        // an archive that wants more is decoded by one thread
-        settings.memlimit_threading(Turn::BYTES).memlimit_stop(limit).decoder()
-    }
-}
-
-impl MemberFormat for XzMember {
-    type Decoder = Within<liblzma::bufread::XzDecoder<Input>>;
-
-    fn start(&self, mut input: Input) -> Self::Decoder {
-        let size = input.fill_buf().ok().and_then(dictionary::of_xz).unwrap_or(dictionary::USUAL);
-        let turn = self.0.take().filter(|_| size < Turn::BYTES);
-        let (threads, share) = if turn.is_some() { (true, None) } else { (false, Share::take(size)) };
-        self.0.set(turn);
-        // later blocks may look back as far as any that xz(1) makes by its presets
-        let limit = (size.max(dictionary::USUAL) + BESIDE).min(MEMORY);
-        let decoder = match Self::stream(threads, limit).or_else(|_| Self::stream(false, limit)) {
-            Ok(stream) => liblzma::bufread::XzDecoder::new_stream(input, stream),
-            Err(_) => liblzma::bufread::XzDecoder::new(input),
-        };
-        Within { decoder, _share: share }
-    }
-
-    fn give_back(&self, decoder: Self::Decoder) -> Input {
-        decoder.decoder.into_inner()
-    }
-
-    /// xz(1) takes zeros for padding and refuses all else.
-    fn after(&self, next: u8) -> After {
-        match next {
-            0xfd => After::Member,
-            0 => After::Padding,
-            _ => After::Fatal("trailing garbage after the xz data"),
-        }
     }
 }
 
@@ -314,50 +266,5 @@ impl<F: MemberFormat> Read for Members<F> {
             }
         }
         Ok(0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::{Seek, Write};
-
-    use liblzma::stream::{Check, MtStreamBuilder};
-
-    use super::*;
-
-    /// An .xz with many blocks.
-    fn packed(data: &[u8]) -> Vec<u8> {
-        let mut settings = MtStreamBuilder::new();
-        let stream = settings.preset(1).check(Check::Crc64).threads(2).block_size(64 << 10).encoder().unwrap();
-        let mut out = Vec::new();
-        liblzma::bufread::XzEncoder::new_stream(data, stream).read_to_end(&mut out).unwrap();
-        out
-    }
-
-    fn unpacked(packed: &[u8]) -> (Vec<u8>, Option<String>) {
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(packed).unwrap();
-        file.rewind().unwrap();
-        let mut out = Vec::new();
-        let input = BufReader::with_capacity(BUFFER, file.into());
-        let end = Members::new(input, XzMember(Turn::take().into()), Remarks::default()).read_to_end(&mut out);
-        (out, end.err().map(|error| error.to_string()))
-    }
-
-    #[test]
-    fn blocks_side_by_side() {
-        let data: Vec<u8> = (0..1_000_000u32).flat_map(|n| (n / 7).to_le_bytes()).collect();
-        let whole = packed(&data);
-        assert!(unpacked(&whole) == (data.clone(), None));
-        // several streams with padding between them are one file
-        let two = [&whole[..], &[0; 8], &packed(b"more"), &[0; 4]].concat();
-        assert!(unpacked(&two) == ([&data[..], b"more"].concat(), None));
-        let (some, error) = unpacked(&whole[..whole.len() / 2]);
-        assert!(!some.is_empty() && data.starts_with(&some) && error.is_some());
-        let mut damaged = whole.clone();
-        damaged[whole.len() / 2] ^= 1;
-        let (some, error) = unpacked(&damaged);
-        assert!(data.starts_with(&some) && error.is_some());
-        assert!(unpacked(&[&whole[..], b"rubbish"].concat()).1.is_some());
     }
 }

@@ -20,11 +20,25 @@ pub(super) fn of_xz(head: &[u8]) -> Option<u64> {
         let (filter, length) = (rest.number()?, rest.number()?);
         let properties = rest.bytes(usize::try_from(length).ok()?)?;
         if filter == LZMA2 {
-            let bits = properties.first()? & 0x3f;
-            return Some(u64::from(2 | bits & 1) << (bits / 2 + 11));
+            return of_lzma2(properties);
         }
     }
     None
+}
+
+/// By the properties of the filter (The .xz File Format, 5.3.1).
+fn of_lzma2(properties: &[u8]) -> Option<u64> {
+    let bits = properties.first()? & 0x3f;
+    Some(u64::from(2 | bits & 1) << (bits / 2 + 11))
+}
+
+/// Of a coder of a .7z, by its method and its properties. No others that are read look back farther than 900 kB.
+pub(super) fn of_7z(method: &[u8], properties: &[u8]) -> Option<u64> {
+    match method {
+        [0x21] => of_lzma2(properties),
+        [3, 1, 1] => of_lzma(properties),
+        _ => Some(0),
+    }
 }
 
 /// Of an .lzma, by its header.

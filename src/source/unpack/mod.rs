@@ -18,12 +18,14 @@ mod member;
 mod pipe;
 mod room;
 mod sevenz;
+mod sevenz_list;
 mod single;
 mod tar;
 #[cfg(test)]
 mod tests;
 mod tree;
 mod window;
+mod xz;
 mod zip;
 mod zstd_frames;
 
