@@ -177,8 +177,8 @@ pub struct AuditArgs {
     #[arg(long = "use", value_name = "FLAGS", allow_hyphen_values = true)]
     pub use_flags: Vec<String>,
 
-    /// The profile to take USE, ARCH and their like from [default: that of this machine, else
-    /// default/linux/amd64/23.0 of a master or of the repository itself, else built-in amd64 values]
+    /// The profile to take USE, ARCH and their like from: a folder, or a name as eselect lists it [default: that of this
+    /// machine, else default/linux/amd64/23.0 of a master or of the repository itself, else built-in amd64 values]
     #[arg(long, value_name = "PATH")]
     pub profile: Option<PathBuf>,
 

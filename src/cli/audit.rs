@@ -24,7 +24,7 @@ use crate::gentoo::masters::RepositorySet;
 use crate::gentoo::mirrors::Mirrors;
 use crate::gentoo::profile::{Profile, UseChange};
 use crate::gentoo::repo_config::RepoConfig;
-use crate::gentoo::repository::{EbuildFile, Problem};
+use crate::gentoo::repository::{EbuildFile, Problem, clean};
 use crate::gentoo::targets::Targets;
 use crate::phase::job::RunDir;
 use crate::phase::portage::Portage;
@@ -43,10 +43,11 @@ pub fn run(args: AuditArgs) -> Result<u8> {
     let cwd = std::env::current_dir().context("can't tell the current directory")?;
     let config = PortageConfig::load(&root, std::env::vars_os().collect())?;
     let targets = Targets::parse(&args.targets, &cwd, None)?;
-    let overrides: Vec<_> = args.repository.iter().map(|(n, p)| (n.clone(), cwd.join(p))).collect();
+    let overrides: Vec<_> = args.repository.iter().map(|(n, p)| (n.clone(), clean(&cwd.join(p)))).collect();
     let set = RepositorySet::resolve(targets.repository.clone(), &overrides, &config)?;
     let changes = choose::changes(&args, &set.repository.location)?;
-    let profile = Profile::choose(args.profile.as_deref().map(|p| cwd.join(p)).as_deref(), &root, &set, &config)?;
+    let given = args.profile.as_deref().map(|path| Profile::named(path, &cwd, &set));
+    let profile = Profile::choose(given.as_deref(), &root, &set, &config)?;
     let mirrors = Mirrors::load(&set, &config)?;
     let cache = cache_dir(args.cache_dir.as_deref(), &cwd);
     let store = store(&args, &cwd, &cache, &config, &set)?;
@@ -66,8 +67,11 @@ pub fn run(args: AuditArgs) -> Result<u8> {
         eprintln!("ebaudit: {}: {}", crate::escape::escape_path(&problem.path), printable(&problem.message));
     }
     for name in &set.missing {
+        let other = set.instead_of(name).map_or_else(String::new, |found| {
+            format!(" ({} calls itself {})", crate::escape::escape_path(&found.location), printable(&found.name))
+        });
         let name = printable(name);
-        eprintln!("ebaudit: the master {name} is not here; name it with --repository {name}=PATH");
+        eprintln!("ebaudit: the master {name} is not here{other}; name it with --repository {name}=PATH");
     }
     let bars = progress::Bars::new(args.output.quiet);
     let progress = Box::new(bars.clone());

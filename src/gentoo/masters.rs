@@ -103,6 +103,11 @@ impl RepositorySet {
         self.masters.iter().chain([&self.repository])
     }
 
+    /// A repository that lies where a master that is missing would, under a name of its own.
+    pub fn instead_of(&self, missing: &str) -> Option<Repository> {
+        beside(&self.repository, missing).next()
+    }
+
     /// Those of eclass-overrides; the last one wins.
     pub fn eclass_overrides(&self) -> &[Repository] {
         &self.eclass_overrides
@@ -184,10 +189,23 @@ impl RepositorySet {
 
 fn open_override(name: &str, path: &Path, audited: &Repository) -> Result<Repository, MastersError> {
     // a name for the audited repository, or a part of it, makes it no better
-    audited.open_other(path, Some(name)).map_err(|source| MastersError::Override {
-        name: name.to_owned(),
-        path: path.to_owned(),
-        source,
+    let found = audited.open_other(path, Some(name)).and_then(|found| {
+        let has = |part: &str| found.location.join(part).exists();
+        match has("profiles") || has("eclass") || has("metadata/layout.conf") {
+            true => Ok(found),
+            false => Err(RepositoryError::NotOne(found.location)),
+        }
+    });
+    found.map_err(|source| MastersError::Override { name: name.to_owned(), path: path.to_owned(), source })
+}
+
+/// `../NAME`, of the path as given and of where its links lead to, where there is a repository.
+fn beside(repository: &Repository, name: &str) -> impl Iterator<Item = Repository> {
+    let given = names::is_repository(name).then(|| repository.location.clone());
+    let real = given.as_ref().and_then(|given| given.canonicalize().ok());
+    given.into_iter().chain(real).filter_map(move |location| {
+        let path = location.parent()?.join(name);
+        repository.open_other(&path, None).ok()
     })
 }
 
@@ -214,18 +232,9 @@ impl Finder<'_> {
         Ok(self.beside(name))
     }
 
-    /// `../NAME`, of the path as given and of where its links lead to, if that is a repository of this name.
+    /// [`beside`], if that is a repository of this name.
     fn beside(&self, name: &str) -> Option<Repository> {
-        if !names::is_repository(name) {
-            return None;
-        }
-        let given = self.repository.location.clone();
-        let real = given.canonicalize().ok();
-        std::iter::once(given).chain(real).find_map(|location| {
-            let path = location.parent()?.join(name);
-            let found = self.repository.open_other(&path, None).ok()?;
-            (found.name == name).then_some(found)
-        })
+        beside(self.repository, name).find(|found| found.name == name)
     }
 }
 

@@ -22,6 +22,8 @@ pub enum RepositoryError {
         .0.display()
     )]
     NoName(PathBuf),
+    #[error("{}: there is no repository: no profiles, no eclass and no metadata/layout.conf", .0.display())]
+    NotOne(PathBuf),
     #[error("{}: `{name}` is no repository name (PMS 3.1.5)", path.display())]
     BadName { path: PathBuf, name: String },
     #[error(
@@ -112,7 +114,7 @@ impl Repository {
     }
 
     fn open_within(location: &Path, name: Option<&str>, within: Within) -> Result<Repository, RepositoryError> {
-        let location = std::path::absolute(location).unwrap_or_else(|_| location.to_owned());
+        let location = clean(&std::path::absolute(location).unwrap_or_else(|_| location.to_owned()));
         if !location.is_dir() {
             return Err(RepositoryError::NoDirectory(location));
         }
@@ -138,7 +140,7 @@ impl Repository {
     /// Opens the repository that `dir` lies in: the nearest directory upwards that has
     /// `profiles/repo_name` or a layout.conf, as pkgcheck finds it, as one that strangers may have written.
     pub fn around(dir: &Path) -> Result<Repository, RepositoryError> {
-        let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+        let dir = clean(&std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned()));
         match dir.ancestors().find(|at| is_repository(at)) {
             Some(at) => Repository::open_untrusted(at),
             None => Err(RepositoryError::NoneAround(dir)),
@@ -230,6 +232,16 @@ impl Repository {
 /// Whether a directory has what makes it a repository.
 pub(crate) fn is_repository(dir: &Path) -> bool {
     dir.join("profiles/repo_name").is_file() || dir.join("metadata/layout.conf").is_file()
+}
+
+/// The path without `.` and `..`; links stay as they are unless a `..` follows one.
+pub fn clean(path: &Path) -> PathBuf {
+    use std::path::Component;
+    let dots = path.components().any(|part| part == Component::ParentDir);
+    match dots.then(|| fs::canonicalize(path)) {
+        Some(Ok(real)) => real,
+        _ => path.components().filter(|part| *part != Component::CurDir).collect(),
+    }
 }
 
 fn is_hidden(name: &OsStr) -> bool {

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::atom::{AtomError, TargetAtom};
 use super::cpv::{Cpv, CpvError};
 use super::masters::RepositorySet;
 use super::near::{self, Near};
-use super::repository::{EbuildFile, Problem, Repository, RepositoryError};
+use super::repository::{EbuildFile, Problem, Repository, RepositoryError, clean};
 use super::text::ReadError;
 use crate::escape::escape_os;
 
@@ -166,16 +165,6 @@ fn open(path: &Path, cwd: &Path) -> Result<Repository, TargetError> {
 fn is_path(word: &OsStr, path: &Path) -> bool {
     let bytes = word.as_encoded_bytes();
     bytes.starts_with(b"/") || bytes.starts_with(b".") || bytes.ends_with(b".ebuild") || path.exists()
-}
-
-/// The path without `.` and `..`; links stay as they are unless a `..` follows one.
-fn clean(path: &Path) -> PathBuf {
-    use std::path::Component;
-    let dots = path.components().any(|part| part == Component::ParentDir);
-    match dots.then(|| fs::canonicalize(path)) {
-        Some(Ok(real)) => real,
-        _ => path.components().filter(|part| *part != Component::CurDir).collect(),
-    }
 }
 
 /// A path relative to the repository that was found around it, if that is the one meant; links may lead there.

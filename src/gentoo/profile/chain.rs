@@ -1,11 +1,11 @@
 //! Which profile is used, and the directories it is made of.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::super::config::PortageConfig;
 use super::super::masters::RepositorySet;
-use super::super::repository::Repository;
+use super::super::repository::{Repository, clean};
 use super::super::text::{Line, ReadError};
 use super::super::varfile::{self, VarFileError};
 use super::super::within::Within;
@@ -118,6 +118,16 @@ impl Profile {
             }
         };
         Profile::load(source, root, set, config)
+    }
+
+    /// The folder that `--profile` means: a path, or else a name below the `profiles` of the repository or of a master, as
+    /// eselect lists them.
+    pub fn named(given: &Path, cwd: &Path, set: &RepositorySet) -> PathBuf {
+        let path = clean(&cwd.join(given));
+        let below = |repository: &Repository| repository.location.join("profiles").join(given);
+        let is_name = given.components().all(|part| matches!(part, Component::Normal(_)));
+        let named = set.all().map(below).filter(|path| is_name && path.is_dir()).last();
+        named.filter(|_| !path.is_dir()).unwrap_or(path)
     }
 
     fn load(
