@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use rustix::fs::FileType;
+
 use super::context::Context;
 use super::failure::Failure;
 use super::source::Source;
@@ -10,7 +12,7 @@ use crate::phase::job::{JobDir, RunDir};
 use crate::phase::notes::Death;
 use crate::phase::runner::{End, Outcome};
 use crate::phase::sandbox::Overrun;
-use crate::tree::untrusted;
+use crate::tree::{Walk, untrusted};
 
 /// The reason why sourcing did not come to its end.
 pub fn unsourced(run: &RunDir, script: &Path, outcome: &Outcome) -> Failure {
@@ -94,8 +96,8 @@ fn over(overrun: Overrun) -> &'static str {
 /// Whether a file of the job is as large as one may be: writing on failed, whatever the phase said of it.
 fn has_file_of(size: u64, job: &JobDir, source: &Source) -> bool {
     let folders = [source.written(job), job.temp(), job.home()];
-    let mut items = folders.iter().flat_map(walkdir::WalkDir::new).flatten();
-    items.any(|i| i.file_type().is_file() && i.metadata().is_ok_and(|m| m.len() >= size))
+    let mut items = folders.iter().filter_map(|folder| Walk::new(folder).ok()).flatten().flatten();
+    items.any(|i| i.kind == FileType::RegularFile && i.stat().is_ok_and(|stat| stat.st_size as u64 >= size))
 }
 
 /// Whether what failed said that a process may open no more files. It is over too soon to be counted from without, and the

@@ -34,7 +34,7 @@ use crate::tree::layer::{self, Layer, Made};
 use crate::tree::{Most, Snapshot, untrusted};
 
 /// To be raised whenever what is kept beside a tree is read otherwise.
-const RECIPE: u32 = 1;
+const RECIPE: u32 = 2;
 
 /// Bytes of contents that traced calls of the phase saw; one that saw more is run each time.
 const MOST_CONTENTS: usize = 8 << 20;
@@ -159,8 +159,15 @@ impl Begun {
                 return None;
             }
         };
-        let snapshot = ours.then(|| layer.of_origin(&job.workdir()).ok()).flatten()?;
-        Some(Source::Copy(layer, snapshot))
+        match layer.of_origin(&job.workdir()) {
+            Ok(snapshot) if ours => Some(Source::Copy(layer, snapshot)),
+            Ok(_) => None,
+            // somebody is at work there still, and what the layer has of it nobody knows
+            Err(_) => {
+                layers.store.discard(&self.key, layer);
+                None
+            }
+        }
     }
 
     /// Whether nothing but WORKDIR and the shell became another one, and what the name was made of is the same still.

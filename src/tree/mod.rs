@@ -11,6 +11,7 @@ mod remove;
 mod snapshot;
 pub mod untrusted;
 mod upper;
+mod walk;
 
 pub use change::{Change, ChangeKind, changes};
 pub use diff::{DIFF_LIMIT, is_binary, unified, unified_bytes};
@@ -21,3 +22,4 @@ pub use pack::{PACK_FILE_LIMIT, Pack, PackMap, Slot};
 pub use remove::remove;
 pub use snapshot::{Entry, Kind, Most, Snapshot, SnapshotError};
 pub use upper::is_whiteout;
+pub use walk::{Found, Walk};

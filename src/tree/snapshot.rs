@@ -12,19 +12,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use rayon::prelude::*;
-use walkdir::{DirEntry, WalkDir};
+use rustix::fs::{FileType, Stat};
 
 use super::entries::Entries;
 use super::gauge::Gauge;
 use super::hash::{Md5, hash, hex};
 use super::pack::{Pack, Slot};
-use super::untrusted;
+use super::walk::{Found, Walk};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    #[error("can't read the tree: {0}")]
-    Walk(#[from] walkdir::Error),
-    #[error("can't read {path}: {source}")]
+    /// The path is relative to the tree.
+    #[error("can't read {}: {source}", if path.as_os_str().is_empty() { Path::new("the tree") } else { path }.display())]
     Read { path: PathBuf, source: io::Error },
     #[error("the tree has more than {limit} files and folders (--max-tree-files)")]
     TooMany { limit: usize },
@@ -75,6 +74,17 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    // other types on other machines
+    #[allow(clippy::unnecessary_cast)]
+    fn of_stat(stat: &Stat) -> Stamp {
+        Stamp {
+            ino: stat.st_ino as u64,
+            size: stat.st_size as u64,
+            mtime: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            ctime: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        }
+    }
+
     pub(super) fn of(meta: &fs::Metadata) -> Stamp {
         Stamp {
             ino: meta.ino(),
@@ -102,6 +112,11 @@ impl Entry {
             Kind::File { pack, .. } => pack,
             _ => None,
         }
+    }
+
+    fn of_stat(kind: Kind, stat: &Stat) -> Entry {
+        let stamp = Stamp::of_stat(stat);
+        Entry { kind, mode: stat.st_mode & 0o7777, size: stamp.size, stamp }
     }
 
     pub(super) fn new(kind: Kind, meta: &fs::Metadata) -> Entry {
@@ -149,23 +164,22 @@ impl Snapshot {
         let count = AtomicUsize::new(0);
         let gauge = Gauge::new(most);
         // threads take entries from the walk as it goes on, so that hashing begins with the first file
-        let found = WalkDir::new(root).min_depth(1).follow_links(false).into_iter().par_bridge().filter_map(|item| {
+        let walk = Walk::new(root).map_err(|source| SnapshotError::Read { path: PathBuf::new(), source })?;
+        // threads take entries from the walk as it goes on, so that hashing begins with the first file
+        let found = walk.par_bridge().filter_map(|item| {
             let item = match item {
                 Ok(item) => item,
-                // a background process may still be at work: what vanished is not there
-                Err(error) if gone(&error) => return None,
-                Err(error) => return Some(Err(error.into())),
+                Err((path, source)) => return Some(Err(SnapshotError::Read { path, source })),
             };
             if count.fetch_add(1, Ordering::Relaxed) >= most.entries {
                 return Some(Err(SnapshotError::TooMany { limit: most.entries }));
             }
-            if item.depth() > most.depth.saturating_add(1) {
+            if item.depth > most.depth.saturating_add(1) {
                 return Some(Err(SnapshotError::TooDeep { limit: most.depth }));
             }
-            let relative = below(root, item.path());
-            let before = known.and_then(|k| k.get(&relative));
+            let before = known.and_then(|k| k.get(&item.path));
             match entry(&item, before, pack, &gauge) {
-                Ok(Some(entry)) => Some(Ok((relative, entry))),
+                Ok(Some(entry)) => Some(Ok((item.path, entry))),
                 Ok(None) => None,
                 Err(error) => Some(Err(error)),
             }
@@ -311,10 +325,6 @@ impl Snapshot {
     }
 }
 
-fn gone(error: &walkdir::Error) -> bool {
-    error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::NotFound)
-}
-
 /// A path of the walk relative to its root, without looking at each part of it.
 pub(super) fn below(root: &Path, path: &Path) -> PathBuf {
     let (root, path) = (root.as_os_str().as_bytes(), path.as_os_str().as_bytes());
@@ -323,40 +333,45 @@ pub(super) fn below(root: &Path, path: &Path) -> PathBuf {
 }
 
 pub(super) fn entry(
-    item: &DirEntry,
+    item: &Found,
     known: Option<&Entry>,
     pack: Option<&Pack>,
     gauge: &Gauge,
 ) -> Result<Option<Entry>, SnapshotError> {
-    let path = item.path();
     match gauge.look().and_then(|()| look(item, known, pack, gauge)) {
         Ok(entry) => Ok(Some(entry)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(gauge.halted(&source).unwrap_or_else(|| SnapshotError::Read { path: path.into(), source })),
+        Err(source) => Err(match gauge.halted(&source) {
+            Some(halted) => halted,
+            None => SnapshotError::Read { path: item.path.clone(), source },
+        }),
     }
 }
 
-fn look(item: &DirEntry, known: Option<&Entry>, pack: Option<&Pack>, gauge: &Gauge) -> io::Result<Entry> {
-    let path = item.path();
-    if item.file_type().is_file() && known.is_none() {
-        let mut file = untrusted::open(path)?;
+fn look(item: &Found, known: Option<&Entry>, pack: Option<&Pack>, gauge: &Gauge) -> io::Result<Entry> {
+    if item.kind == FileType::RegularFile && known.is_none() {
+        let mut file = item.open()?;
         let meta = file.metadata()?;
-        if meta.is_file() {
-            let (md5, pack) = hash(&mut file, meta.len(), pack, gauge)?;
-            return Ok(Entry::new(Kind::File { md5, pack }, &meta));
-        }
+        let (md5, pack) = hash(&mut file, meta.len(), pack, gauge)?;
+        return Ok(Entry::new(Kind::File { md5, pack }, &meta));
     }
-    let meta = fs::symlink_metadata(path)?;
-    let kind = Kind::of(path, &meta, || match known {
-        Some(Entry { kind: Kind::File { md5, pack }, stamp, .. }) if *stamp == Stamp::of(&meta) => {
-            Ok(Kind::File { md5: *md5, pack: *pack })
-        }
-        _ => {
-            let (md5, pack) = hash(&mut untrusted::open(path)?, meta.len(), pack, gauge)?;
-            Ok(Kind::File { md5, pack })
-        }
-    })?;
-    Ok(Entry::new(kind, &meta))
+    let stat = item.stat()?;
+    let stamp = Stamp::of_stat(&stat);
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => Kind::Directory,
+        FileType::Symlink => Kind::Link(item.read_link()?),
+        FileType::RegularFile => match known {
+            Some(Entry { kind: Kind::File { md5, pack }, stamp: before, .. }) if *before == stamp => {
+                Kind::File { md5: *md5, pack: *pack }
+            }
+            _ => {
+                let (md5, pack) = hash(&mut item.open()?, stamp.size, pack, gauge)?;
+                Kind::File { md5, pack }
+            }
+        },
+        _ => Kind::Other,
+    };
+    Ok(Entry::of_stat(kind, &stat))
 }
 
 #[cfg(test)]

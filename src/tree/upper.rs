@@ -6,11 +6,12 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use walkdir::WalkDir;
+use rustix::fs::FileType;
 
 use super::gauge::Gauge;
 use super::pack::Pack;
-use super::snapshot::{Entry, Kind, Most, Snapshot, SnapshotError, below, entry};
+use super::snapshot::{Entry, Kind, Most, Snapshot, SnapshotError, entry};
+use super::walk::Walk;
 
 /// Says of a folder that what lies below is not seen through it.
 const OPAQUE: &str = "user.overlay.opaque";
@@ -35,19 +36,18 @@ impl Snapshot {
         let mut over = BTreeMap::new();
         let gauge = Gauge::new(most);
         let read = |path: &Path, source| SnapshotError::Read { path: path.into(), source };
-        for item in WalkDir::new(upper).min_depth(1) {
-            let item = item?;
-            if item.depth() > most.depth.saturating_add(1) {
+        for item in Walk::new(upper).map_err(|e| read(Path::new(""), e))? {
+            let item = item.map_err(|(path, error)| read(&path, error))?;
+            if item.depth > most.depth.saturating_add(1) {
                 return Err(SnapshotError::TooDeep { limit: most.depth });
             }
-            let path = below(upper, item.path());
-            let meta = item.metadata()?;
-            if is_whiteout(&meta) {
+            let path = item.path.clone();
+            if item.kind == FileType::CharacterDevice && item.stat().map_err(|e| read(&path, e))?.st_rdev == 0 {
                 self.hide(&path, true, &mut over);
                 continue;
             }
-            let is_dir = meta.is_dir();
-            if !is_dir || is_opaque(item.path()).map_err(|e| read(item.path(), e))? {
+            let is_dir = item.kind == FileType::Directory;
+            if !is_dir || is_opaque(&item.by_descriptor()).map_err(|e| read(&path, e))? {
                 self.hide(&path, false, &mut over);
             }
             let known = known.and_then(|k| k.laid_over(&path));

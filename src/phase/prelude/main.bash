@@ -13,8 +13,9 @@ trap 'exit 1' TERM
 
 # hand over to the runner and wait until it is done with its part; it may say that this is the end
 eb_checkpoint() {
-	local eb_answer
-	echo "$1" > "${EB_CTL}/tell" && read -r eb_answer < "${EB_CTL}/answer"
+	# the ebuild may have functions of these names
+	builtin local eb_answer
+	builtin echo "$1" > "${EB_CTL}/tell" && builtin read -r eb_answer < "${EB_CTL}/answer"
 	[[ ${eb_answer} == go ]] || exit 0
 }
 

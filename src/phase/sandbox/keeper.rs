@@ -12,6 +12,7 @@ use super::limits::Limits;
 use super::notify::Guard;
 use super::seen::Seen;
 use super::spec::{Ask, Control, Message, Overrun, Spec};
+use crate::tree::Walk;
 
 /// Between two looks at what the job uses.
 const TICK: Duration = Duration::from_millis(100);
@@ -176,16 +177,15 @@ impl Tree {
     }
 
     fn count(&self) -> (u64, u64) {
-        use std::os::unix::fs::MetadataExt;
-        let (mut files, mut bytes) = (0, 0);
-        for item in self.folders.iter().flat_map(|f| walkdir::WalkDir::new(f).min_depth(1)) {
+        let (mut files, mut bytes) = (0, 0u64);
+        for item in self.folders.iter().filter_map(|folder| Walk::new(folder).ok()).flatten() {
             match item {
                 Ok(item) => {
                     files += 1;
-                    bytes += item.metadata().map_or(0, |m| m.blocks().saturating_mul(512));
+                    bytes += item.stat().map_or(0, |stat| (stat.st_blocks as u64).saturating_mul(512));
                 }
                 // too deep to be looked into, thus past every bound
-                Err(error) if error.io_error().and_then(io::Error::raw_os_error) == Some(libc::ENAMETOOLONG) => {
+                Err((_, error)) if error.raw_os_error() == Some(libc::ENAMETOOLONG) => {
                     return (u64::MAX, bytes);
                 }
                 Err(_) => {}

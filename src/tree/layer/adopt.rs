@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,9 +53,15 @@ impl Layer {
     pub fn of_origin(&self, from: &Path) -> io::Result<Snapshot> {
         let one = |(path, entry): (&Path, &Entry)| {
             let meta = fs::symlink_metadata(from.join(path))?;
+            let kind = meta.file_type();
+            let same = match &entry.kind {
+                Kind::Directory => kind.is_dir(),
+                Kind::Link(_) => kind.is_symlink() && meta.len() == entry.size,
+                Kind::File { .. } => kind.is_file() && meta.len() == entry.size,
+                Kind::Other => kind.is_fifo(),
+            };
             let now = Entry::new(entry.kind.clone(), &meta);
-            let sized = entry.kind == Kind::Directory || now.size == entry.size;
-            match sized && now.mode == entry.mode {
+            match same && now.mode == entry.mode {
                 true => Ok((path.to_owned(), now)),
                 false => Err(other(path, "it is not what was copied")),
             }
@@ -307,6 +313,12 @@ mod tests {
         let root = fs::metadata(layer.tree()).unwrap();
         assert_eq!((root.mode() & 0o7777, root.mtime()), (0o711, 1234));
         assert!(layer.has_hard_links());
+        fs::rename(tree.join("a"), tree.join("b")).unwrap();
+        symlink("b", tree.join("a")).unwrap();
+        assert!(layer.of_origin(&tree).is_err());
+        fs::remove_file(tree.join("a")).unwrap();
+        fs::rename(tree.join("b"), tree.join("a")).unwrap();
+        assert!(layer.of_origin(&tree).is_ok());
         fs::write(tree.join("z/y/3"), "other").unwrap();
         assert!(layer.of_origin(&tree).is_err());
         drop(layer);

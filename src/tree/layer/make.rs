@@ -37,7 +37,7 @@ pub fn look(root: &Path, made: Made, most: Most) -> Result<(Head, Entries), Snap
     let mut found = Vec::new();
     let mut linked = HashSet::new();
     for item in WalkDir::new(root).min_depth(1) {
-        let item = item?;
+        let item = item.map_err(|e| read(root, e.into()))?;
         if found.len() >= most.entries {
             return Err(SnapshotError::TooMany { limit: most.entries });
         }
@@ -45,7 +45,7 @@ pub fn look(root: &Path, made: Made, most: Most) -> Result<(Head, Entries), Snap
             return Err(SnapshotError::TooDeep { limit: most.depth });
         }
         let path = item.path();
-        let meta = item.metadata()?;
+        let meta = item.metadata().map_err(|e| read(item.path(), e.into()))?;
         let file = || {
             let known = made.sums.get(&meta.ino()).copied();
             Ok(Kind::File { md5: known.map_or_else(|| md5_of_file(path), Ok)?, pack: None })

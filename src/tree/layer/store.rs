@@ -126,6 +126,13 @@ impl LayerStore {
         Some(self.keep(key, self.load(key, held).ok()?))
     }
 
+    /// Removes a layer that turned out not to be what it should, unless somebody else uses it.
+    pub fn discard(&self, key: &str, layer: Arc<Layer>) {
+        self.opened().last.retain(|other| !Arc::ptr_eq(other, &layer));
+        drop(layer);
+        let _ = self.remove(key);
+    }
+
     /// Lets go of the layers that nobody uses.
     pub fn let_go(&self) {
         self.opened().last.clear();
