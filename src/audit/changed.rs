@@ -2,24 +2,38 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use super::job::Facts;
+use crate::edit::budget::Budget;
 use crate::escape::escape_path;
 use crate::report::model::{ChangeKind, ChangedFile};
 use crate::tree::{self, Entry, Kind, Pack, changes, hex, unified};
 
-/// The changed files, whose new contents lie below `written`; `edits` is filled by the caller.
-pub fn changed(facts: &Facts, written: &Path) -> Vec<ChangedFile> {
-    let (Some(before), Some(after)) = (&facts.before, &facts.after) else { return Vec::new() };
+/// For all diffs of an ebuild.
+const TIME: Duration = Duration::from_secs(20);
+/// Bytes of all diffs of an ebuild.
+const MOST: usize = 32 << 20;
+
+/// The changed files, whose new contents lie below `written`, and of how many the diff is left out since those before took
+/// too much time or room; `edits` is filled by the caller.
+pub fn changed(facts: &Facts, written: &Path) -> (Vec<ChangedFile>, usize) {
+    let (Some(before), Some(after)) = (&facts.before, &facts.after) else { return Default::default() };
     let mut found = Vec::new();
+    let (budget, mut bytes, mut left_out) = (Budget::of(TIME), 0, 0);
     for change in changes(before, after) {
         let path = escape_path(&change.path);
         let diff = match (change.kind, change.before, change.after) {
+            (tree::ChangeKind::Modified, Some(_), Some(_)) if budget.is_over() || bytes > MOST => {
+                left_out += 1;
+                None
+            }
             (tree::ChangeKind::Modified, Some(old), Some(_)) => {
                 diff(&change.path, old, &written.join(&change.path), facts.pack.as_ref())
             }
             _ => None,
         };
+        bytes += diff.as_ref().map_or(0, String::len);
         found.push(ChangedFile {
             path,
             change: match change.kind {
@@ -33,7 +47,7 @@ pub fn changed(facts: &Facts, written: &Path) -> Vec<ChangedFile> {
             diff,
         });
     }
-    found
+    (found, left_out)
 }
 
 fn md5(entry: &Entry) -> Option<String> {

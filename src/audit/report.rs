@@ -17,7 +17,7 @@ use crate::escape::escape_path;
 use crate::gentoo::repository::EbuildFile;
 use crate::phase::job::JobDir;
 use crate::phase::names::Names;
-use crate::report::model::{EbuildReport, Status, TreeInfo, Variant, Verdict};
+use crate::report::model::{EbuildReport, Evidence, Status, TreeInfo, Variant, Verdict};
 
 pub fn build(
     context: &Context,
@@ -62,17 +62,19 @@ pub fn build(
     if let Some(names) = &names {
         make_portable(&mut report, names);
     }
+    evidence(&mut report).for_each(Evidence::shorten);
     (report, fixes)
+}
+
+fn evidence(report: &mut EbuildReport) -> impl Iterator<Item = &mut Evidence> {
+    let commands = report.edits.iter_mut().flat_map(|edit| &mut edit.commands);
+    let of_commands = commands.flat_map(|command| &mut command.evidence);
+    of_commands.chain(report.findings.iter_mut().flat_map(|finding| &mut finding.evidence))
 }
 
 /// Nothing in a report depends on where the job's folders were.
 fn make_portable(report: &mut EbuildReport, names: &Names) {
     let fix = |text: &mut String| *text = names.portable(text);
-    let all = |evidence: &mut Vec<crate::report::model::Evidence>| {
-        for one in evidence {
-            one.text.iter_mut().for_each(fix);
-        }
-    };
     report.reason.iter_mut().for_each(fix);
     report.remarks.iter_mut().for_each(fix);
     report.variants.iter_mut().filter_map(|v| v.reason.as_mut()).for_each(fix);
@@ -81,16 +83,15 @@ fn make_portable(report: &mut EbuildReport, names: &Names) {
         edit.argv.iter_mut().for_each(fix);
         for command in &mut edit.commands {
             fix(&mut command.text);
-            all(&mut command.evidence);
         }
     }
     for finding in &mut report.findings {
         fix(&mut finding.message);
-        all(&mut finding.evidence);
         if let Some(suggestion) = &mut finding.suggestion {
             fix(&mut suggestion.text);
         }
     }
+    evidence(report).filter_map(|one| one.text.as_mut()).for_each(fix);
 }
 
 fn run_of_phases(
@@ -139,7 +140,11 @@ fn run_of_phases(
     let own_prepare = !suggest::exports_prepare(inherited, &context.set.eclass_dirs());
     let fixes = suggest::suggest(&facts.text, &judged, &mut report.findings, &scene, own_prepare);
     report.tree = tree(facts, &job.workdir());
-    report.changed = changed(facts, &facts.source.written(job));
+    let (changed, undiffed) = changed(facts, &facts.source.written(job));
+    report.changed = changed;
+    if undiffed > 0 {
+        facts.remarks.push(format!("changed files whose diff would have been too much: {undiffed}"));
+    }
     for file in &mut report.changed {
         let wrote = |e: &&edits::Judged| {
             e.edit.targets.iter().any(|t| {

@@ -339,6 +339,19 @@ pub struct Evidence {
     pub note: Option<String>,
 }
 
+impl Evidence {
+    /// Bytes of a line; some files are one line.
+    const LONGEST: usize = 1000;
+
+    /// Keeps the beginning of a line that nobody would read to its end.
+    pub fn shorten(&mut self) {
+        if let Some(text) = self.text.as_mut().filter(|text| text.len() > Self::LONGEST) {
+            text.truncate(text.floor_char_boundary(Self::LONGEST));
+            text.push_str(" …");
+        }
+    }
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Suggestion {
     pub text: String,

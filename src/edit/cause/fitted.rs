@@ -5,6 +5,10 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::words;
 use crate::edit::sed::literal::bracket_end;
 
+/// Bytes; in longer expressions and lines nobody looks for what is nearly the same, since the time for it grows with both.
+const LONGEST_REGEX: usize = 4 << 10;
+const LONGEST_LINE: usize = 16 << 10;
+
 /// A part of a regular expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Atom {
@@ -18,7 +22,7 @@ pub enum Atom {
 /// anything, and so may what the line has in between. None where less than half of the telling letters would be
 /// left, or where the expression is one of several alternatives.
 pub fn fitted(regex: &[u8], extended: bool, line: &[u8]) -> Option<Vec<u8>> {
-    let atoms = atoms(regex, extended)?;
+    let atoms = atoms(regex, extended).filter(|_| line.len() <= LONGEST_LINE)?;
     let plain: Vec<&[u8]> = atoms.iter().filter_map(Atom::plain).collect();
     let there = tokens(line);
     // for each plain atom the token of the line that it is
@@ -74,8 +78,11 @@ impl Atom {
 }
 
 /// What `regex` is made of, plain text cut into words, signs and stretches of blanks; none where it has alternatives
-/// outside of groups.
+/// outside of groups, or is too long.
 pub fn atoms(regex: &[u8], extended: bool) -> Option<Vec<Atom>> {
+    if regex.len() > LONGEST_REGEX {
+        return None;
+    }
     let mut found: Vec<Atom> = Vec::new();
     let mut at = 0;
     while let Some(&first) = regex.get(at) {
