@@ -38,6 +38,9 @@ impl Inputs {
         sum.consume(md5::compute(&bytes).0);
         sum.consume(digests.package(ebuild.dir(), &root)?);
         let text = String::from_utf8_lossy(&bytes).into_owned();
+        if names_neighbours(&text) {
+            sum.consume(digests.neighbours(ebuild.dir(), &root)?);
+        }
         Some(Inputs { digest: format!("{:x}", sum.finalize()), text })
     }
 }
@@ -85,8 +88,24 @@ impl Digests {
         })
     }
 
+    /// What [`Self::package`] leaves out.
+    fn neighbours(&self, dir: &Path, root: &Path) -> Option<[u8; 16]> {
+        // a name that no file has
+        self.of(&dir.join("\0"), || {
+            let mut items = fs::read_dir(dir).ok()?.collect::<std::io::Result<Vec<_>>>().ok()?;
+            items.retain(|item| is_of_the_package(&item.file_name()));
+            items.sort_by_key(fs::DirEntry::file_name);
+            let mut sum = md5::Context::new();
+            for item in items {
+                sum.consume(item.file_name().as_encoded_bytes());
+                sum.consume(md5::compute(inside(&item.path(), root)?).0);
+            }
+            Some(sum.finalize().0)
+        })
+    }
+
     /// All that the phases see of the package: what is in its folder, by name, contents, links and whether it may be executed. Its ebuilds, the
-    /// Manifest and metadata.xml are left out: no phase has a use for them, and they change with every other version.
+    /// Manifest and metadata.xml are left out, since they change with every other version; a text that may read them says so.
     fn package(&self, dir: &Path, root: &Path) -> Option<[u8; 16]> {
         self.of(dir, || {
             let mut sum = md5::Context::new();
@@ -129,6 +148,17 @@ impl Digests {
             Some(sum.finalize().0)
         })
     }
+}
+
+/// Whether a text may read what [`is_of_the_package`].
+fn names_neighbours(text: &str) -> bool {
+    let named =
+        [".ebuild", "metadata.xml", "Manifest", "${O}", "$O/", "${EBUILD"].iter().any(|name| text.contains(name));
+    let leads_up = |(at, name): (usize, &str)| {
+        let word = text[at + name.len()..].split([' ', '\t', '\n', ')', ';']).next();
+        word.is_some_and(|word| word.contains(".."))
+    };
+    named || text.match_indices("FILESDIR").any(leads_up)
 }
 
 fn is_of_the_package(name: &OsStr) -> bool {

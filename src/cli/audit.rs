@@ -31,7 +31,7 @@ use crate::phase::portage::Portage;
 use crate::phase::runner;
 use crate::phase::sandbox::Sandbox;
 use crate::report::model::{EbuildReport, Report};
-use crate::report::{json, plural, printable};
+use crate::report::{is_read_for_commands, json, plural, printable};
 use crate::results::{Question, Results, RunKey};
 use crate::source::{DistfileStore, FetchOptions, Fetcher, Verified};
 use crate::tree::Most;
@@ -306,7 +306,8 @@ fn guarded(
 fn print(args: &AuditArgs, report: &Report, fixed: &[Fixed]) -> Result<()> {
     if args.fix && args.output.format != Format::Text {
         // the report is for a program, and stands alone
-        let _ = fix::summary(&mut io::stderr(), args, fixed, &report.ebuilds, !io::stderr().is_terminal());
+        let raw = !io::stderr().is_terminal() && !is_read_for_commands();
+        let _ = fix::summary(&mut io::stderr(), args, fixed, &report.ebuilds, raw);
     }
     if args.output.format == Format::Jsonl {
         return Ok(());

@@ -130,7 +130,13 @@ fn write(ebuild: &EbuildFile, old: &[u8], new: &[u8]) -> Result<(), String> {
     if is.ok_or("it is there no more")? != old {
         return Err("it was changed on the disk meanwhile, so it is left as it is".to_owned());
     }
-    replace(&ebuild.path, new).map_err(|e| format!("can't write it: {e}"))
+    let repository = ebuild.dir().ancestors().nth(2).unwrap_or(Path::new("."));
+    let within = |path: &Path| Ok::<_, io::Error>(path.canonicalize()?.starts_with(repository.canonicalize()?));
+    match within(&ebuild.path) {
+        Ok(true) => replace(&ebuild.path, new).map_err(|e| format!("can't write it: {e}")),
+        Ok(false) => Err("it is a link out of the repository, so it is left as it is".to_owned()),
+        Err(error) => Err(format!("can't write it: {error}")),
+    }
 }
 
 /// Puts a new file in the place of the old one at once, with its mode. A link stays a link.

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use super::args::When;
 use super::exit;
 use crate::report::model::{Level, Report};
-use crate::report::{json, text};
+use crate::report::{is_read_for_commands, json, text};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -158,7 +158,7 @@ fn style(args: &OutputArgs, terminal: bool) -> text::Style {
     let width = if to_terminal { terminal_width() } else { 120 };
     let least = if args.quiet { Level::Warning } else { Level::Note };
     // colours are for a reader's eyes, wherever they go first
-    let raw = !terminal && !color;
+    let raw = !terminal && !color && !is_read_for_commands();
     text::Style { color, width, diff: args.diff, raw, least }
 }
 

@@ -11,4 +11,4 @@ mod printable;
 pub mod text;
 
 pub use numbers::{counted, plural};
-pub use printable::printable;
+pub use printable::{is_read_for_commands, printable};
