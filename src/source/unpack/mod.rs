@@ -14,12 +14,14 @@ mod kind;
 mod lanes;
 mod limits;
 mod lzw;
+mod md5_lanes;
 mod member;
 mod pipe;
 mod room;
 mod sevenz;
 mod sevenz_list;
 mod single;
+mod sums;
 mod tar;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,6 @@
 //! rest. Set-user-id, set-group-id and sticky bits go, as they do for tar(1) run by an ordinary user, so that root and
 //! others get the same tree. The modes are right from the beginning, so a directory that the archive makes read-only is no hindrance.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -19,6 +18,7 @@ use super::dirs::Dirs;
 use super::error::{Fault, Outcome};
 use super::limits::{Budget, Limits};
 use super::member::Member;
+use super::sums::{ByInode, Sums};
 
 /// A point in time: seconds since 1970, and the nanoseconds of that second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,8 +42,8 @@ pub(super) struct Tree {
     budget: Budget,
     /// Set at the end, since every member written into a directory changes its time.
     dir_times: Vec<(Member, Stamp)>,
-    /// The md5 of each file by its inode number, where they are wanted.
-    sums: Option<HashMap<u64, [u8; 16]>>,
+    /// The files' md5s, where they are wanted.
+    sums: Option<Sums>,
 }
 
 impl Tree {
@@ -55,7 +55,7 @@ impl Tree {
             dirs: Dirs::new(root),
             budget: Budget::new(limits, packed),
             dir_times: Vec::new(),
-            sums: hashed.then(HashMap::new),
+            sums: hashed.then(Sums::new),
         })
     }
 
@@ -97,13 +97,16 @@ impl Tree {
         if self.dirs.fix_modes {
             rustix::fs::fchmod(&fd, bits)?;
         }
-        let sum = self.sums.as_ref().map(|_| md5::Context::new());
-        let mut contents = Contents { file: File::from(fd), budget: &mut self.budget, hole: 0, end: 0, sum };
+        if let Some(sums) = &mut self.sums {
+            sums.begin();
+        }
+        let (budget, sums) = (&mut self.budget, self.sums.as_mut());
+        let mut contents = Contents { file: File::from(fd), budget, hole: 0, end: 0, sums };
         let result = fill(&mut contents)?;
-        let (file, sum) = contents.close()?;
-        if let (Some(sums), Some(sum)) = (&mut self.sums, sum) {
+        let file = contents.close()?;
+        if let Some(sums) = &mut self.sums {
             // names may come to mean another file later on, through links or since a member replaces it
-            sums.insert(rustix::fs::fstat(&file)?.st_ino, sum);
+            sums.end(rustix::fs::fstat(&file)?.st_ino)?;
         }
         if let Some(mtime) = mtime {
             // A time that the file system cannot hold is no reason to fail; tar warns and goes on.
@@ -158,7 +161,7 @@ impl Tree {
     }
 
     /// Sets the directories' times. Gives files and bytes written, and the md5s.
-    pub(super) fn finish(mut self) -> Outcome<(u64, u64, HashMap<u64, [u8; 16]>)> {
+    pub(super) fn finish(mut self) -> Outcome<(u64, u64, ByInode)> {
         for (at, stamp) in std::mem::take(&mut self.dir_times) {
             let (dir, name) = at.split();
             let name = if at.is_root() { b"." } else { name };
@@ -169,7 +172,8 @@ impl Tree {
                 let _ = rustix::fs::utimensat(parent, name, &stamp.times(), AtFlags::SYMLINK_NOFOLLOW);
             }
         }
-        Ok((self.budget.files(), self.budget.bytes(), self.sums.unwrap_or_default()))
+        let sums = self.sums.map(Sums::finish).transpose()?.unwrap_or_default();
+        Ok((self.budget.files(), self.budget.bytes(), sums))
     }
 
     /// Runs `make` in the member's directory; where something stands in the way, removes it and runs `make` once more.
@@ -235,7 +239,7 @@ pub(super) struct Contents<'t> {
     /// Bytes of hole at the end so far.
     hole: u64,
     end: u64,
-    sum: Option<md5::Context>,
+    sums: Option<&'t mut Sums>,
 }
 
 impl Contents<'_> {
@@ -246,8 +250,8 @@ impl Contents<'_> {
             self.hole = 0;
         }
         self.file.write_all(bytes)?;
-        if let Some(sum) = &mut self.sum {
-            sum.consume(bytes);
+        if let Some(sums) = &mut self.sums {
+            sums.take(bytes)?;
         }
         self.end += bytes.len() as u64;
         Ok(())
@@ -256,12 +260,12 @@ impl Contents<'_> {
     /// Leaves so many zero bytes out; they count as written.
     pub(super) fn hole(&mut self, bytes: u64) -> Outcome<()> {
         self.budget.spend(bytes)?;
-        if let Some(sum) = &mut self.sum {
+        if let Some(sums) = &mut self.sums {
             const ZEROS: [u8; 4096] = [0; 4096];
             let mut left = bytes;
             while left > 0 {
                 let step = left.min(ZEROS.len() as u64);
-                sum.consume(&ZEROS[..step as usize]);
+                sums.take(&ZEROS[..step as usize])?;
                 left -= step;
             }
         }
@@ -270,10 +274,10 @@ impl Contents<'_> {
         Ok(())
     }
 
-    fn close(self) -> Outcome<(File, Option<[u8; 16]>)> {
+    fn close(self) -> Outcome<File> {
         if self.hole > 0 {
             self.file.set_len(self.end)?;
         }
-        Ok((self.file, self.sum.map(|sum| sum.finalize().0)))
+        Ok(self.file)
     }
 }

@@ -2,10 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
-use walkdir::WalkDir;
+use rayon::Scope;
 
 use super::record::{Head, VERSION};
 use crate::tree::Entries;
@@ -24,40 +27,118 @@ pub struct Made {
 
 /// What the record of `root` says.
 pub fn look(root: &Path, made: Made, most: Most) -> Result<(Head, Entries), SnapshotError> {
-    let read = |path: &Path, source| SnapshotError::Read { path: path.into(), source };
     let meta = fs::symlink_metadata(root).map_err(|e| read(root, e))?;
-    let mut head = Head {
+    let looker = Looker { root, sums: made.sums, most, count: AtomicUsize::new(0), found: Mutex::default() };
+    rayon::scope(|scope| looker.folder(scope, root.to_owned(), 0));
+    let Found { entries, disk, hard_links, failed, .. } = looker.found.into_inner().unwrap_or_else(|e| e.into_inner());
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let head = Head {
         version: VERSION,
         mode: meta.mode() & 0o7777,
         mtime: (meta.mtime(), meta.mtime_nsec()),
         remarks: made.remarks,
+        hard_links,
         left: made.left.map(|left| hex(&md5::compute(left).0)),
-        ..Head::default()
+        disk,
+        entries: entries.len() as u64,
     };
-    let mut found = Vec::new();
-    let mut linked = HashSet::new();
-    for item in WalkDir::new(root).min_depth(1) {
-        let item = item.map_err(|e| read(root, e.into()))?;
-        if found.len() >= most.entries {
-            return Err(SnapshotError::TooMany { limit: most.entries });
-        }
-        if item.depth() > most.depth.saturating_add(1) {
-            return Err(SnapshotError::TooDeep { limit: most.depth });
-        }
-        let path = item.path();
-        let meta = item.metadata().map_err(|e| read(item.path(), e.into()))?;
-        let file = || {
-            let known = made.sums.get(&meta.ino()).copied();
-            Ok(Kind::File { md5: known.map_or_else(|| md5_of_file(path), Ok)?, pack: None })
-        };
-        let kind = Kind::of(path, &meta, file).map_err(|e| read(path, e))?;
-        let several = meta.nlink() > 1 && !meta.is_dir();
-        head.hard_links |= several;
-        if !several || linked.insert(meta.ino()) {
-            head.disk += meta.blocks() * 512;
-        }
-        found.push((below(root, path), Entry::new(kind, &meta)));
+    Ok((head, entries.into_iter().collect()))
+}
+
+fn read(path: &Path, source: io::Error) -> SnapshotError {
+    SnapshotError::Read { path: path.into(), source }
+}
+
+/// Folders are looked at side by side.
+struct Looker<'a> {
+    root: &'a Path,
+    sums: HashMap<u64, Md5>,
+    most: Most,
+    count: AtomicUsize,
+    found: Mutex<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    entries: Vec<(PathBuf, Entry)>,
+    /// Bytes.
+    disk: u64,
+    hard_links: bool,
+    /// Files of several names that are counted.
+    linked: HashSet<u64>,
+    failed: Option<SnapshotError>,
+}
+
+struct Seen {
+    path: PathBuf,
+    entry: Entry,
+    /// Bytes.
+    disk: u64,
+    /// A file of several names.
+    several: bool,
+}
+
+impl Looker<'_> {
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(|e| e.into_inner())
     }
-    head.entries = found.len() as u64;
-    Ok((head, found.into_iter().collect()))
+
+    /// `depth`: in how many folders below the root it lies, itself counted.
+    fn folder<'s>(&'s self, scope: &Scope<'s>, path: PathBuf, depth: usize) {
+        if self.found().failed.is_some() {
+            return;
+        }
+        match self.entries(&path, depth) {
+            Ok(entries) => {
+                for seen in entries.iter().filter(|seen| seen.entry.kind == Kind::Directory) {
+                    let path = self.root.join(&seen.path);
+                    scope.spawn(move |scope| self.folder(scope, path, depth + 1));
+                }
+                self.found().add(entries);
+            }
+            Err(error) => self.found().failed = Some(error),
+        }
+    }
+
+    fn entries(&self, folder: &Path, depth: usize) -> Result<Vec<Seen>, SnapshotError> {
+        let mut found = Vec::new();
+        for item in fs::read_dir(folder).map_err(|e| read(folder, e))? {
+            let item = item.map_err(|e| read(folder, e))?;
+            if self.count.fetch_add(1, Ordering::Relaxed) >= self.most.entries {
+                return Err(SnapshotError::TooMany { limit: self.most.entries });
+            }
+            if depth > self.most.depth {
+                return Err(SnapshotError::TooDeep { limit: self.most.depth });
+            }
+            let path = item.path();
+            // relative to the open folder, which spares the way there
+            let meta = item.metadata().map_err(|e| read(&path, e))?;
+            let entry = self.entry(&path, &meta).map_err(|e| read(&path, e))?;
+            let (path, several) = (below(self.root, &path), meta.nlink() > 1 && !meta.is_dir());
+            found.push(Seen { path, entry, disk: meta.blocks() * 512, several });
+        }
+        Ok(found)
+    }
+
+    fn entry(&self, path: &Path, meta: &fs::Metadata) -> io::Result<Entry> {
+        let kind = Kind::of(path, meta, || {
+            let known = self.sums.get(&meta.ino()).copied();
+            Ok(Kind::File { md5: known.map_or_else(|| md5_of_file(path), Ok)?, pack: None })
+        })?;
+        Ok(Entry::new(kind, meta))
+    }
+}
+
+impl Found {
+    fn add(&mut self, entries: Vec<Seen>) {
+        for Seen { path, entry, disk, several } in entries {
+            self.hard_links |= several;
+            if !several || self.linked.insert(entry.stamp.ino) {
+                self.disk += disk;
+            }
+            self.entries.push((path, entry));
+        }
+    }
 }
