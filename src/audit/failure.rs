@@ -18,6 +18,14 @@ impl Failure {
         Failure { status, rule: Some(rule), reason: one_line(&reason.into()), line: None }
     }
 
+    /// With what explains why a phase may have failed.
+    pub fn in_view_of(self, known: Option<String>) -> Failure {
+        match known.filter(|_| matches!(self.status, Status::PrepareFailed | Status::UnpackFailed)) {
+            Some(known) => Failure { reason: format!("{}; {known}", self.reason), ..self },
+            None => self,
+        }
+    }
+
     /// Left out on purpose.
     pub fn skipped(reason: impl Into<String>) -> Failure {
         Failure { status: Status::Skipped, rule: None, reason: one_line(&reason.into()), line: None }

@@ -27,6 +27,7 @@ pub fn build(
     failure: Option<Failure>,
 ) -> (EbuildReport, Option<Fixes>) {
     let path = escape_path(&ebuild.relative());
+    let failure = failure.map(|failure| failure.in_view_of(other_machines(&facts)));
     let status = failure.as_ref().map_or(Status::Audited, |f| f.status);
     let reason = failure.as_ref().map(|f| f.reason.clone());
     let use_flags = facts.flags.as_ref().map_or_else(Vec::new, |flags| {
@@ -64,6 +65,19 @@ pub fn build(
     }
     evidence(&mut report).for_each(Evidence::shorten);
     (report, fixes)
+}
+
+/// What is to be known of an ebuild that is not keyworded for the profile's ARCH: it may have no sources there.
+fn other_machines(facts: &Facts) -> Option<String> {
+    let arch = facts.flags.as_ref()?.variables().get("ARCH")?;
+    let keywords = &facts.metadata.as_ref()?.keywords;
+    let for_all: Vec<&str> = keywords.iter().map(|keyword| keyword.trim_start_matches('~')).collect();
+    let others: Vec<&str> = for_all.iter().copied().filter(|keyword| !keyword.starts_with('-')).collect();
+    let is_known = others.is_empty() || others.iter().any(|keyword| keyword.contains('*') || keyword == arch);
+    (!is_known).then(|| {
+        let others = others.join(", ");
+        format!("the ebuild is keyworded for {others}, not for {arch}: take a profile of such a machine with --profile")
+    })
 }
 
 fn evidence(report: &mut EbuildReport) -> impl Iterator<Item = &mut Evidence> {

@@ -45,6 +45,18 @@ fn a_master_by_option_and_beside_the_overlay() {
     json(&place, &["--repository", "elsewhere=somewhere"]).exits(0).is("audited", "");
     let absolute = format!("elsewhere={}", place.path().join("somewhere").display());
     json(&place, &["--repository", &absolute]).exits(0).is("audited", "");
+    json(&place, &["--repository", "elsewhere=repo/../somewhere"]).exits(0).is("audited", "");
+    json(&place, &["--repository", "elsewhere=dist"]).exits(2).says("there is no repository");
+    // the names of profiles are those of any repository
+    put(&place.path().join("somewhere/profiles/default/here/make.defaults"), "ARCH=amd64\n");
+    for profile in ["default/here", "repo/../somewhere/profiles/default/here"] {
+        json(&place, &["--repository", &absolute, "--profile", profile]).exits(0).is("audited", "");
+    }
+    fs::rename(place.path().join("somewhere"), place.path().join("elsewhere")).unwrap();
+    found(&place.path().join("elsewhere"), "other", "", &["dev-libs"]);
+    json(&place, &[]).says("calls itself other");
+    found(&place.path().join("elsewhere"), "elsewhere", "", &["dev-libs"]);
+    fs::rename(place.path().join("elsewhere"), place.path().join("somewhere")).unwrap();
     // under its own name beside the overlay it is found without a word
     fs::rename(place.path().join("somewhere"), place.path().join("elsewhere")).unwrap();
     let done = json(&place, &[]).exits(0).is("audited", "");
@@ -332,4 +344,17 @@ fn what_of_the_repository_was_left_out_is_in_the_report() {
     assert!(remark.starts_with("dev-libs/bar/foo-1.2.ebuild: "), "{report}");
     let lines = run(&place, &mut audit(&place, ["--format", "jsonl"])).exits(0).stdout;
     assert!(lines.lines().last().unwrap().contains("dev-libs/bar/foo-1.2.ebuild: "), "{lines}");
+}
+
+#[test]
+fn an_ebuild_for_other_machines() {
+    let place = with_foo("src_prepare() {\n\tdefault\n\tdie none\n}\n");
+    let path = place.ebuild_path("dev-libs/foo-1.2");
+    let text = fs::read_to_string(&path).unwrap();
+    json(&place, &[]).exits(3).is("prepare-failed", "none");
+    for (keywords, others) in [("-* ~arm64", "arm64"), ("~arm64 riscv", "arm64, riscv")] {
+        put(&path, text.replace("~amd64", keywords));
+        let reason = format!("the ebuild is keyworded for {others}, not for amd64");
+        json(&place, &[]).exits(3).is("prepare-failed", &reason).is("prepare-failed", "--profile");
+    }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::fixture::with_foo;
+use crate::support::overlay::{found, put};
 use crate::support::run::run;
 use crate::{FOO, audited, becomes, prepare, rest};
 
@@ -244,4 +245,20 @@ fn what_is_said_of_an_edit_is_what_it_does() {
     let tried = all(&format!("\tpatch -p1 --dry-run <<'EOF' || die\n{patch}EOF\n"));
     let verdicts: Vec<_> = tried["edits"].as_array().unwrap().iter().map(|e| e["verdict"].clone()).collect();
     assert_eq!(verdicts, ["live", "filter"]);
+}
+
+#[test]
+fn a_file_of_another_repository_is_left_as_it_is() {
+    let place = with_foo(&prepare("\tsed -i -e 's/none/x/' a.txt || die\n"));
+    // beside the overlay, where its master is found
+    found(&place.repo(), "cases", " elsewhere", &["dev-libs"]);
+    found(&place.path().join("elsewhere"), "elsewhere", "", &["dev-libs"]);
+    let (path, other) = (place.ebuild_path(FOO), place.path().join("elsewhere/dev-libs/foo/foo-1.2.ebuild"));
+    put(&other, fs::read(&path).unwrap());
+    fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink(&other, &path).unwrap();
+    let before = fs::read(&other).unwrap();
+    let done = audited(&place, &["--fix"]);
+    assert!(done.stderr.contains("a link out of the repository"), "{}{}", done.stdout, done.stderr);
+    assert_eq!(fs::read(&other).unwrap(), before);
 }
