@@ -31,6 +31,7 @@ impl Outside {
         put(&root.join("patch"), format!("--- a/{SECRET}\n+++ b/{SECRET}\n@@ -1 +1 @@\n-a\n+b\n"));
         put(&root.join("dir/inner"), "inner\n");
         put(&root.join("home/.ssh/id_rsa"), format!("{SECRET}\n"));
+        put(&root.join("names").join(SECRET), "");
         fs::set_permissions(root.join("home/.ssh/id_rsa"), fs::Permissions::from_mode(0o600)).unwrap();
         put(&place.path().join("report/other"), "other\n");
         let name = format!("ebaudit-hostile-{}", place.path().file_name().unwrap().to_string_lossy());
