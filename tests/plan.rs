@@ -138,6 +138,37 @@ fn a_consumer_that_must_stay_is_held_by_its_binding() {
 }
 
 #[test]
+fn a_mask_of_the_users_is_the_reason_and_its_end_the_first_way_out() {
+    for (mask, goal, ways) in [
+        ("=dev-util/hip-10.0.0", GOAL, 1),
+        ("=sci-libs/rocBLAS-10.0.0", "=sci-libs/rocBLAS-10.0.0", 1),
+        ("=sci-libs/rocBLAS-10.0.0", GOAL, 2),
+        ("=dev-util/hip-10.0.0", "=dev-util/rocm-smi-10.0.0", 2),
+    ] {
+        let (_dir, system) = copy();
+        fs::write(system.join("etc/portage/package.mask"), format!("{mask}\n")).unwrap();
+        let output = plan(&system, &[goal, "--format", "json"]);
+        let answer: Value = serde_json::from_str(&text(&output)).unwrap();
+        let blockers = answer["blockers"].as_array().unwrap();
+        assert_eq!(blockers.len(), 1, "{mask} {goal}: {blockers:?}");
+        assert!(blockers[0]["because"].as_str().unwrap().contains("is masked by you in"), "{blockers:?}");
+        assert_eq!(blockers[0]["ways"][0], format!("package.unmask: {mask}"));
+        assert_eq!(blockers[0]["ways"].as_array().unwrap().len(), ways, "{blockers:?}");
+        fs::write(system.join("etc/portage/package.unmask"), format!("{mask}\n")).unwrap();
+        assert!(plan(&system, &[goal]).status.success());
+    }
+}
+
+#[test]
+fn a_package_that_others_need_newer_is_named_if_it_must_stay() {
+    let output = plan(&ours(), &[GOAL, "--keep", "dev-util/rocm-smi"]);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("it is to stay as it is (--keep), and dev-util/Tensile-10.0.0 needs"), "{said}");
+    assert!(said.contains("way out: give up --keep dev-util/rocm-smi") && !said.contains("unmerge"), "{said}");
+}
+
+#[test]
 fn configuration_is_written_to_drop_in() {
     let (dir, system) = copy();
     fs::write(system.join("etc/portage/package.mask"), "").unwrap();

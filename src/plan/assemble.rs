@@ -137,7 +137,7 @@ fn config(answer: &mut Answer, universe: &Universe<'_>, solution: &Solution, wor
                         "its licence is not accepted yet".to_owned(),
                     );
                 }
-                Obstacle::UserMask { .. } | Obstacle::Other(_) => {}
+                Obstacle::UserMask { .. } | Obstacle::Other { .. } => {}
             }
         }
         if !flags.is_empty() {

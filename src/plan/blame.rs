@@ -13,9 +13,10 @@ use crate::gentoo::dependency::{Atom, Dep};
 use super::answer::BlockerKind;
 use super::fault::{Fault, is_bound_by_version, no_version, own_fault, required_use_can_hold};
 use super::goal::Goal;
-use super::problem::Terms;
+use super::lift::excluded;
 use super::scope::{Scope, satisfied_today, use_holds};
-use super::universe::{Id, Kind, Obstacle, Universe};
+use super::terms::Terms;
+use super::universe::{Id, Kind, Universe};
 
 #[derive(Clone, Debug)]
 enum Cause {
@@ -108,13 +109,9 @@ impl Court<'_, '_> {
                 None
             } else if let Some(why) = &instance.invalid {
                 Some(fault(BlockerKind::Masked, format!("Portage takes {cpv} for invalid: {why}")))
-            } else if let Some(obstacle) = instance.obstacles.iter().find(|obstacle| !obstacle.may_be_lifted()) {
-                Some(match obstacle {
-                    Obstacle::UserMask { origin } => {
-                        fault(BlockerKind::Masked, format!("{cpv} is masked by you in {origin}"))
-                    }
-                    other => fault(BlockerKind::Masked, format!("{cpv} is not accepted: {other:?}")),
-                })
+            } else if !self.terms.allow(universe, id) {
+                let why = excluded(&instance.obstacles).join(", and ");
+                Some(fault(BlockerKind::Masked, format!("{cpv} {why}")))
             } else if !required_use_can_hold(universe, id, &self.adjustable[&id]) {
                 let text = "REQUIRED_USE can't hold with the flags that the profile and package.use leave";
                 Some(fault(BlockerKind::RequiredUse, format!("{cpv}: {text}")))
@@ -205,13 +202,16 @@ impl Court<'_, '_> {
 
     /// The atoms of world in scope that hold today, with what matches them.
     fn wanted(&self) -> impl Iterator<Item = (Atom, Vec<Id>)> + '_ {
-        self.universe.wanted.iter().filter_map(|wanted| {
+        self.universe.wanted.iter().enumerate().filter_map(|(at, wanted)| {
             let name = wanted.atom.name();
             let free = self.terms.without.contains(name) || self.terms.unmerged.contains(name) || self.is_out(name);
             if free || !self.scope.open.contains(name) {
                 return None;
             }
-            let met = self.universe.matching(&wanted.atom).to_vec();
+            let met = match self.terms.loose.contains(&at) {
+                true => self.universe.in_slot(&wanted.atom),
+                false => self.universe.matching(&wanted.atom).to_vec(),
+            };
             let today =
                 met.iter().any(|&id| self.universe.instances[id].installed || self.universe.instances[id].provided);
             today.then(|| (wanted.atom.clone(), met))

@@ -1,44 +1,72 @@
 //! The proof that there is no plan: the smallest set of packages which, gone together, make one possible, and what can be
 //! done about each.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::gentoo::dependency::{Atom, Blocker};
 
+use super::Asked;
 use super::answer::{self, BlockerKind};
 use super::blame;
 use super::fault::{Fault, own_fault};
 use super::goal::Goal;
+use super::lift::{Lift, fewest};
 use super::optimum;
-use super::problem::{Problem, Terms};
-use super::scope::Scope;
 use super::state::{State, active};
+use super::terms::Terms;
 use super::universe::{Id, Universe};
-use super::ways::blocker;
+use super::ways::{blocker, of_user};
 
 /// How many packages are tried one by one where reasoning alone finds no culprit.
 const MOST_TRIALS: usize = 400;
 
 /// The reasons why a problem without a solution has none.
-pub fn reasons(
-    universe: &mut Universe<'_>,
-    scope: &Scope,
-    goals: &[Goal],
-    family: &BTreeSet<Rc<str>>,
-    terms: &Terms,
-) -> Vec<answer::Blocker> {
-    if let Some(blocker) = rival_goals(universe, goals) {
+pub fn reasons(universe: &mut Universe<'_>, asked: Asked<'_>, terms: &Terms) -> Vec<answer::Blocker> {
+    if let Some(blocker) = rival_goals(universe, asked.goals) {
         return vec![blocker];
     }
+    let lifts = Lift::all(universe, asked, terms);
+    let mut base = terms.clone();
+    loop {
+        // what the user excludes is taken for given up first: what is in the way then is so whatever he does
+        let mut with = base.clone();
+        lifts.iter().for_each(|lift| lift.apply(&mut with));
+        let faults = in_the_way(universe, asked, &mut with);
+        let mut rest = Terms { gone: with.gone, lifted: with.lifted, ..base.clone() };
+        let mut used = None;
+        if !asked.is_possible(universe, &rest) {
+            used = fewest(universe, asked, &mut rest, &lifts);
+            if used.is_none() && rest.cycles.len() > base.cycles.len() {
+                base.cycles = rest.cycles;
+                continue;
+            }
+        }
+        let (used, solution) = used.unwrap_or_default();
+        let given_up = |but: Option<usize>| {
+            let mut terms = rest.clone();
+            let others = used.iter().enumerate().filter(|(at, _)| Some(*at) != but);
+            others.for_each(|(_, lift)| lift.apply(&mut terms));
+            terms
+        };
+        let all = given_up(None);
+        let mut out: Vec<answer::Blocker> = Vec::new();
+        for (at, lift) in used.iter().enumerate() {
+            out.push(of_user(universe, asked, &given_up(Some(at)), lift, &lifts, &solution));
+        }
+        out.extend(faults.into_iter().map(|fault| blocker(universe, asked, &all, fault)));
+        return out;
+    }
+}
+
+/// What stands in the way with these terms; they are left as if it did not.
+fn in_the_way(universe: &mut Universe<'_>, asked: Asked<'_>, with: &mut Terms) -> Vec<Fault> {
     let mut faults: Vec<Fault> = Vec::new();
-    let mut with = terms.clone();
     // each fault is taken for mended, and the next one is looked for
-    while !possible(universe, scope, goals, &with) && faults.len() < 100 {
-        let found = blame::next(universe, scope, goals, &with).filter(|fault| is_new(fault, &with));
-        let found = found.or_else(|| of_a_cycle(universe, scope, goals, &with));
-        let Some(fault) = found.or_else(|| by_trial(universe, scope, goals, family, &with)) else { break };
-        let is_goal = goals.iter().any(|goal| goal.atom.name() == &*fault.name);
+    while !asked.is_possible(universe, with) && faults.len() < 100 {
+        let found = blame::next(universe, asked.scope, asked.goals, with).filter(|fault| is_new(fault, with));
+        let found = found.or_else(|| of_a_cycle(universe, asked, with));
+        let Some(fault) = found.or_else(|| by_trial(universe, asked, with)) else { break };
+        let is_goal = asked.is_goal(&fault.name);
         if is_goal {
             with.lifted.extend(&fault.lifts);
         } else {
@@ -50,8 +78,8 @@ pub fn reasons(
             break;
         }
     }
-    smallest(universe, scope, goals, &mut faults, &mut with);
-    faults.into_iter().map(|fault| blocker(universe, scope, goals, family, &with, fault)).collect()
+    smallest(universe, asked, &mut faults, with);
+    faults
 }
 
 /// Two goals that are versions of one slot.
@@ -89,18 +117,13 @@ fn is_new(fault: &Fault, with: &Terms) -> bool {
     }
 }
 
-/// Whether there is a plan.
-pub fn possible(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], terms: &Terms) -> bool {
-    Problem::new(universe, scope, goals, terms).solver.solve(&[])
-}
-
 /// Packages that need each other to be built, if that alone is in the way.
-fn of_a_cycle(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], with: &Terms) -> Option<Fault> {
+fn of_a_cycle(universe: &Universe<'_>, asked: Asked<'_>, with: &Terms) -> Option<Fault> {
     let loose = Terms { cycles: Vec::new(), ..with.clone() };
-    if with.cycles.is_empty() || !possible(universe, scope, goals, &loose) {
+    if with.cycles.is_empty() || !asked.is_possible(universe, &loose) {
         return None;
     }
-    let is_goal = |id: &&Id| goals.iter().any(|goal| goal.atom.name() == &*universe.instances[**id].name);
+    let is_goal = |id: &&Id| asked.is_goal(&universe.instances[**id].name);
     // one ebuild speaks for those that wait alike
     let cycles: Vec<Vec<Id>> =
         with.cycles.iter().map(|cycle| cycle.iter().filter_map(|alike| alike.first().copied()).collect()).collect();
@@ -127,8 +150,8 @@ fn of_a_cycle(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], with: &Ter
 }
 
 /// Leaves out what need not be gone.
-fn smallest(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], faults: &mut Vec<Fault>, with: &mut Terms) {
-    if !possible(universe, scope, goals, with) {
+fn smallest(universe: &Universe<'_>, asked: Asked<'_>, faults: &mut Vec<Fault>, with: &mut Terms) {
+    if !asked.is_possible(universe, with) {
         return;
     }
     let mut at = 0;
@@ -139,7 +162,7 @@ fn smallest(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], faults: &mut
         fault.lifts.iter().for_each(|id| {
             less.lifted.remove(id);
         });
-        if possible(universe, scope, goals, &less) {
+        if asked.is_possible(universe, &less) {
             faults.remove(at);
             *with = less;
         } else {
@@ -149,55 +172,39 @@ fn smallest(universe: &Universe<'_>, scope: &Scope, goals: &[Goal], faults: &mut
 }
 
 /// One package without which there would be a plan; where no single one is enough, one of a smallest set.
-fn by_trial(
-    universe: &mut Universe<'_>,
-    scope: &Scope,
-    goals: &[Goal],
-    family: &BTreeSet<Rc<str>>,
-    with: &Terms,
-) -> Option<Fault> {
-    let is_goal = |name: &str| goals.iter().any(|goal| goal.atom.name() == name);
+fn by_trial(universe: &mut Universe<'_>, asked: Asked<'_>, with: &Terms) -> Option<Fault> {
     let mut names: Vec<Rc<str>> =
-        scope.open.iter().filter(|name| !is_goal(name) && !with.gone.contains(&***name)).cloned().collect();
+        asked.scope.open.iter().filter(|name| !asked.is_goal(name) && !with.gone.contains(&***name)).cloned().collect();
     // consumers first: they hold, members are held
-    names.sort_by_key(|name| (family.contains(name), universe.installed(name).is_empty()));
+    names.sort_by_key(|name| (asked.family.contains(name), universe.installed(name).is_empty()));
     for name in names.iter().take(MOST_TRIALS) {
         let mut trial = with.clone();
         trial.gone.insert(name.to_string());
-        if possible(universe, scope, goals, &trial) {
-            return Some(explain(universe, scope, goals, family, &trial, name));
+        if asked.is_possible(universe, &trial) {
+            return Some(explain(universe, asked, &trial, name));
         }
     }
     let mut gone = with.clone();
     gone.gone.extend(names.iter().map(ToString::to_string));
-    if !possible(universe, scope, goals, &gone) {
-        return goals_own(universe, goals);
+    if !asked.is_possible(universe, &gone) {
+        return goals_own(universe, asked.goals);
     }
     for name in &names {
         let mut less = gone.clone();
         less.gone.remove(&**name);
-        if possible(universe, scope, goals, &less) {
+        if asked.is_possible(universe, &less) {
             gone = less;
         }
     }
     let name = names.iter().find(|name| gone.gone.contains(&***name))?;
-    Some(explain(universe, scope, goals, family, &gone, name))
+    Some(explain(universe, asked, &gone, name))
 }
 
 /// What the package holds against the state that would be reached without it.
-fn explain(
-    universe: &mut Universe<'_>,
-    scope: &Scope,
-    goals: &[Goal],
-    family: &BTreeSet<Rc<str>>,
-    terms: &Terms,
-    name: &Rc<str>,
-) -> Fault {
-    let mut problem = Problem::new(universe, scope, goals, terms);
-    let solution = optimum::solve(&mut problem, family).unwrap_or_default();
-    drop(problem);
+fn explain(universe: &mut Universe<'_>, asked: Asked<'_>, terms: &Terms, name: &Rc<str>) -> Fault {
+    let solution = optimum::solve(&mut asked.problem(universe, terms), asked.family).unwrap_or_default();
     let before = State::before(universe, &solution);
-    let state = State::after(universe, &scope.open, &solution);
+    let state = State::after(universe, &asked.scope.open, &solution);
     let mut own: Vec<Id> = universe.installed(name).to_vec();
     let version = own.first().map(|&id| universe.instances[id].cpv.version.clone());
     let mut offered: Vec<Id> = universe.offered(name).to_vec();

@@ -164,7 +164,9 @@ fn obstacle(obstacle: &system::Obstacle) -> Obstacle {
         }
         system::Obstacle::Keyword { accept } => Obstacle::Keyword(accept.clone()),
         system::Obstacle::License { licenses } => Obstacle::License(licenses.clone()),
-        system::Obstacle::Other { variable, words } => Obstacle::Other(format!("{variable}: {}", words.join(" "))),
+        system::Obstacle::Other { variable, words } => {
+            Obstacle::Other { variable: variable.clone(), words: words.clone() }
+        }
     }
 }
 

@@ -17,6 +17,8 @@ mod goal;
 mod impossible;
 mod intake;
 mod known;
+mod lift;
+mod moves;
 mod optimum;
 mod order;
 mod problem;
@@ -26,6 +28,7 @@ mod required_use;
 mod scope;
 mod solver;
 mod state;
+mod terms;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -48,9 +51,10 @@ pub use universe::{Flags, Instance, Kind, Obstacle, Source, Wanted};
 use crate::gentoo::near;
 use goal::Goal;
 use optimum::Solution;
-use problem::{Problem, Terms};
-use scope::Scope;
+use problem::Problem;
+use scope::{Reach, Scope};
 use state::State;
+use terms::Terms;
 use universe::Universe;
 
 /// What the user says besides the goals.
@@ -91,9 +95,10 @@ pub fn plan(source: &dyn Source, goals: &[String], options: &Options) -> Result<
     // if there is no way without
     for (leave_broken, absence) in [(false, false), (false, true), (true, false), (true, true)] {
         terms.leave_broken = leave_broken;
-        let scope = Scope::around(&mut universe, &names, absence);
+        let scope = Scope::around(&mut universe, &names, Reach { absence, excluded: false });
         let family = family::family(&universe, &scope, &names);
-        if let Some(solution) = best(&mut universe, &scope, &goals, &family, &mut terms) {
+        let asked = Asked { scope: &scope, goals: &goals, family: &family };
+        if let Some(solution) = asked.best(&mut universe, &mut terms) {
             let changes = solution.fates.iter().any(|fate| !matches!(fate, optimum::Fate::Stays(_)));
             answer.status = if changes { Status::Planned } else { Status::NothingToDo };
             assemble::assemble(&mut answer, &mut universe, &scope, &goals, &family, &solution);
@@ -107,11 +112,13 @@ pub fn plan(source: &dyn Source, goals: &[String], options: &Options) -> Result<
             }
             return Ok(answer);
         }
-        if leave_broken && absence {
-            answer.status = Status::Impossible;
-            answer.blockers = impossible::reasons(&mut universe, &scope, &goals, &family, &terms);
-        }
     }
+    answer.status = Status::Impossible;
+    // what is excluded today is there all the same, and may be a way out with all that it needs
+    let scope = Scope::around(&mut universe, &names, Reach { absence: true, excluded: true });
+    let family = family::family(&universe, &scope, &names);
+    let asked = Asked { scope: &scope, goals: &goals, family: &family };
+    answer.blockers = impossible::reasons(&mut universe, asked, &terms);
     Ok(answer)
 }
 
@@ -139,35 +146,57 @@ fn hidden(universe: &Universe<'_>, goal: &Goal) -> Option<Remark> {
     })
 }
 
-/// The smallest solution that is also what emerge does: ebuilds that wait for each other are kept apart, and what Portage
-/// takes of its own choice is taken, one after the other.
-fn best(
-    universe: &mut Universe<'_>,
-    scope: &Scope,
-    goals: &[Goal],
-    family: &BTreeSet<Rc<str>>,
-    terms: &mut Terms,
-) -> Option<Solution> {
-    let mut last = None;
-    loop {
-        let solution = optimum::solve(&mut Problem::new(universe, scope, goals, terms), family);
-        let Some(solution) = solution else {
-            // without the slot that Portage would take there may still be a way round its choice
-            terms.pulls.pop()?;
-            return last;
-        };
-        let before = State::before(universe, &solution);
-        let state = State::after(universe, &scope.open, &solution);
-        let circle = circle::circle(universe, &state, &solution);
-        let pulled = pull::missing(universe, &state, &solution).filter(|pull| !terms.pulls.contains(pull));
-        State::undo(universe, before);
-        match (circle, pulled) {
-            (Some(circle), _) => terms.cycles.push(circle),
-            (None, Some(pulled)) => {
-                terms.pulls.push(pulled);
-                last = Some(solution);
+/// What is asked, whatever the terms.
+#[derive(Clone, Copy)]
+struct Asked<'q> {
+    scope: &'q Scope,
+    goals: &'q [Goal],
+    family: &'q BTreeSet<Rc<str>>,
+}
+
+impl Asked<'_> {
+    /// Whether there is a solution at all.
+    fn is_possible(self, universe: &Universe<'_>, terms: &Terms) -> bool {
+        self.problem(universe, terms).solver.solve(&[])
+    }
+
+    fn problem<'p, 'a>(&'p self, universe: &'p Universe<'a>, terms: &'p Terms) -> Problem<'p, 'a> {
+        Problem::new(universe, self.scope, self.goals, terms)
+    }
+
+    fn is_goal(self, name: &str) -> bool {
+        self.goals.iter().any(|goal| goal.atom.name() == name)
+    }
+
+    /// Whether there is a plan, and not a solution only.
+    fn has_plan(self, universe: &mut Universe<'_>, terms: &Terms) -> bool {
+        self.is_possible(universe, terms) && self.best(universe, &mut terms.clone()).is_some()
+    }
+
+    /// The smallest solution that is also what emerge does: ebuilds that wait for each other are kept apart, and what
+    /// Portage takes of its own choice is taken, one after the other.
+    fn best(self, universe: &mut Universe<'_>, terms: &mut Terms) -> Option<Solution> {
+        let mut last = None;
+        loop {
+            let solution = optimum::solve(&mut self.problem(universe, terms), self.family);
+            let Some(solution) = solution else {
+                // without the slot that Portage would take there may still be a way round its choice
+                terms.pulls.pop()?;
+                return last;
+            };
+            let before = State::before(universe, &solution);
+            let state = State::after(universe, &self.scope.open, &solution);
+            let circle = circle::circle(universe, &state, &solution);
+            let pulled = pull::missing(universe, &state, &solution).filter(|pull| !terms.pulls.contains(pull));
+            State::undo(universe, before);
+            match (circle, pulled) {
+                (Some(circle), _) => terms.cycles.push(circle),
+                (None, Some(pulled)) => {
+                    terms.pulls.push(pulled);
+                    last = Some(solution);
+                }
+                (None, None) => return Some(solution),
             }
-            (None, None) => return Some(solution),
         }
     }
 }

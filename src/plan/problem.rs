@@ -9,33 +9,8 @@ use super::goal::Goal;
 use super::required_use::required;
 use super::scope::{Scope, satisfied_today};
 use super::solver::{Lit, Solver};
+use super::terms::Terms;
 use super::universe::{Id, Kind, Universe};
-
-/// What a user allows or forbids besides, and what a trial takes for given.
-#[derive(Clone, Debug, Default)]
-pub struct Terms {
-    /// Packages that world does not hold.
-    pub without: BTreeSet<String>,
-    /// Packages that stay as they are.
-    pub keep: BTreeSet<String>,
-    /// Packages that are taken for away, and all needs of them for met: "if it were not for these".
-    pub gone: BTreeSet<String>,
-    /// Packages that are taken for unmerged.
-    pub unmerged: BTreeSet<String>,
-    /// Flags that are off in the user's package.use, as `(package, flag)`.
-    pub flags_off: BTreeSet<(String, String)>,
-    /// Packages all of whose flags may change, whatever the user and the profile say of them.
-    pub freed: BTreeSet<String>,
-    /// Ebuilds whose user mask is taken for lifted, and REQUIRED_USE for met.
-    pub lifted: BTreeSet<Id>,
-    /// What Portage merges besides as soon as an ebuild is merged: one of some others.
-    pub pulls: Vec<(Id, Vec<Id>)>,
-    /// Ebuilds that can't be merged in one run, since each has to be there before another can be built.
-    /// For each place of the circle the ebuilds that wait alike.
-    pub cycles: Vec<Vec<Vec<Id>>>,
-    /// Whether bindings to the goal that are broken already may stay so.
-    pub leave_broken: bool,
-}
 
 /// The instances that share a slot of a package: at most one of them is installed.
 #[derive(Debug)]
@@ -116,7 +91,7 @@ impl<'p, 'a> Problem<'p, 'a> {
                 }
             }
             for &id in universe.offered(name) {
-                if universe.instances[id].is_possible() || self.terms.lifted.contains(&id) {
+                if self.terms.allow(universe, id) {
                     slots.entry(&universe.instances[id].slot).or_default().1.push(id);
                 }
             }
@@ -464,13 +439,16 @@ impl<'p, 'a> Problem<'p, 'a> {
     /// What world and the sets want and have today, they keep.
     fn world(&mut self) {
         let universe = self.universe;
-        for wanted in &universe.wanted {
+        for (at, wanted) in universe.wanted.iter().enumerate() {
             let name = wanted.atom.name();
             let free = self.terms.without.contains(name) || self.terms.unmerged.contains(name);
             if free || self.terms.gone.contains(name) || !self.scope.open.contains(name) {
                 continue;
             }
-            let met = universe.matching(&wanted.atom);
+            let met = match self.terms.loose.contains(&at) {
+                true => universe.in_slot(&wanted.atom),
+                false => universe.matching(&wanted.atom).to_vec(),
+            };
             if !met.iter().any(|&id| universe.instances[id].installed || universe.instances[id].provided) {
                 continue;
             }

@@ -17,11 +17,20 @@ pub struct Scope {
     asked: HashMap<Rc<str>, BTreeMap<String, [bool; 2]>>,
 }
 
+/// How far a scope reaches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reach {
+    /// Also to what only the removal of a package would break.
+    pub absence: bool,
+    /// Also by ebuilds that can't be taken as things are.
+    pub excluded: bool,
+}
+
 impl Scope {
-    /// All that `goals` reach. `absence`: whether also what only the removal of a package would break.
-    pub fn around(universe: &mut Universe<'_>, goals: &[Rc<str>], absence: bool) -> Scope {
+    /// All that `goals` reach.
+    pub fn around(universe: &mut Universe<'_>, goals: &[Rc<str>], reach: Reach) -> Scope {
         let mut search =
-            Search { universe, scope: Scope::default(), queue: VecDeque::new(), pending: Vec::new(), absence };
+            Search { universe, scope: Scope::default(), queue: VecDeque::new(), pending: Vec::new(), reach };
         for goal in goals {
             search.open(goal);
         }
@@ -85,7 +94,7 @@ struct Search<'u, 'a> {
     queue: VecDeque<Rc<str>>,
     /// Any-of groups that only a package in scope satisfies today.
     pending: Vec<(Id, Dep)>,
-    absence: bool,
+    reach: Reach,
 }
 
 impl Search<'_, '_> {
@@ -124,7 +133,7 @@ impl Search<'_, '_> {
 
     fn scan(&mut self, name: &Rc<str>) {
         for id in self.universe.offered(name).to_vec() {
-            if self.universe.instances[id].is_possible() {
+            if self.counts(id) {
                 let deps: Vec<Dep> = self.universe.instances[id].dependencies().map(|(_, dep)| dep.clone()).collect();
                 let adjustable = self.scope.adjustable(self.universe, id);
                 deps.iter().for_each(|dep| self.need(id, dep, &adjustable));
@@ -219,6 +228,11 @@ impl Search<'_, '_> {
         }
     }
 
+    /// Whether it matters what an ebuild needs and breaks.
+    fn counts(&self, id: Id) -> bool {
+        self.reach.excluded || self.universe.instances[id].is_possible()
+    }
+
     /// Whether what is installed satisfies it, with today's flags.
     fn is_satisfied_today(&self, holder: Id, dep: &Dep) -> bool {
         satisfied_today(self.universe, holder, dep)
@@ -245,8 +259,7 @@ impl Search<'_, '_> {
     fn atom_may_break(&self, holder: Id, atom: &Atom) -> bool {
         let universe = &self.universe;
         let own = &universe.instances[holder];
-        let possible: Vec<Id> =
-            universe.offered(atom.name()).iter().copied().filter(|&id| universe.instances[id].is_possible()).collect();
+        let possible: Vec<Id> = universe.offered(atom.name()).iter().copied().filter(|&id| self.counts(id)).collect();
         if atom.is_blocker() {
             return possible.iter().any(|&id| {
                 let other = &universe.instances[id];
@@ -262,7 +275,7 @@ impl Search<'_, '_> {
         if met.is_empty() {
             return atom.is_built();
         }
-        self.absence
+        self.reach.absence
             || possible.iter().any(|&id| {
                 let other = &universe.instances[id];
                 let replaces = met.iter().any(|&met| universe.instances[met].slot == other.slot);

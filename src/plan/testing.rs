@@ -9,7 +9,8 @@
 //! ```
 //!
 //! `LINK` is DEPEND and RDEPEND; `USE` what is on (for ebuilds the `+` of IUSE if it is not given); `USER` what
-//! package.use sets, `FIXED` what the profile does; KEYWORD, MASK, USERMASK and LICENSE stand in the way.
+//! package.use sets, `FIXED` what the profile does; KEYWORD, MASK, USERMASK (the line's number), RESTRICT and LICENSE
+//! stand in the way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -32,8 +33,14 @@ impl World {
 
     /// The plan for some goals.
     pub fn plan(&self, goals: &[&str]) -> Answer {
-        let goals: Vec<String> = goals.iter().map(|goal| (*goal).to_owned()).collect();
-        plan(self, &goals, &Options::default()).expect("the goals can be read")
+        self.plan_with(goals, &[])
+    }
+
+    /// The plan that leaves some packages as they are.
+    pub fn plan_with(&self, goals: &[&str], keep: &[&str]) -> Answer {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+        let options = Options { keep: owned(keep), ..Options::default() };
+        plan(self, &owned(goals), &options).expect("the goals can be read")
     }
 }
 
@@ -89,7 +96,11 @@ fn instance(what: &str, name: &str, fields: &BTreeMap<String, String>) -> Instan
             .push(Obstacle::Mask { origin: "profiles/package.mask:1".to_owned(), comment: get("MASK").to_owned() });
     }
     if fields.contains_key("USERMASK") {
-        obstacles.push(Obstacle::UserMask { origin: "etc/portage/package.mask:1".to_owned() });
+        obstacles.push(Obstacle::UserMask { origin: format!("etc/portage/package.mask:{}", get("USERMASK")) });
+    }
+    if fields.contains_key("RESTRICT") {
+        let words = vec![get("RESTRICT").to_owned()];
+        obstacles.push(Obstacle::Other { variable: "RESTRICT".to_owned(), words });
     }
     if fields.contains_key("LICENSE") {
         obstacles.push(Obstacle::License(vec![get("LICENSE").to_owned()]));

@@ -52,14 +52,17 @@ pub enum Obstacle {
     /// `~amd64`, `**`
     Keyword(String),
     License(Vec<String>),
-    /// ACCEPT_PROPERTIES, ACCEPT_RESTRICT: no line of a package.* file that a plan writes helps.
-    Other(String),
+    /// Words of PROPERTIES or RESTRICT that are not accepted: that is the user's to decide.
+    Other {
+        variable: String,
+        words: Vec<String>,
+    },
 }
 
 impl Obstacle {
     /// Whether a plan may write the line that takes it away.
     pub fn may_be_lifted(&self) -> bool {
-        !matches!(self, Obstacle::UserMask { .. } | Obstacle::Other(_))
+        !matches!(self, Obstacle::UserMask { .. } | Obstacle::Other { .. })
     }
 }
 
@@ -251,6 +254,12 @@ impl<'a> Universe<'a> {
         let found: Rc<[Id]> = of.copied().filter(|&id| self.instances[id].is_matched_by(atom)).collect();
         self.matches.borrow_mut().insert(key.to_owned(), found.clone());
         found
+    }
+
+    /// All instances known of an atom's package, in its slot where it names one, whatever else it says.
+    pub fn in_slot(&self, atom: &Atom) -> Vec<Id> {
+        let all = self.installed(atom.name()).iter().chain(self.offered(atom.name())).copied();
+        all.filter(|&id| atom.slot().is_none_or(|slot| slot == self.instances[id].slot)).collect()
     }
 
     /// Whether an instance has a flag that USE dependencies may ask for; else their default counts.

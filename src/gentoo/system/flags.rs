@@ -141,6 +141,9 @@ fn table(reader: Reader<'_>, path: &Path, kind: Kind, extended: bool) -> AtomTab
         let Some(atom) = reader.atom(&line, words.next().unwrap_or_default()) else { continue };
         let layer = table.entry(atom);
         let mut prefix = String::new();
+        if extended && line.text.split(' ').nth(1).is_none() {
+            reader.says_nothing(&line, "flag");
+        }
         for word in words {
             if let Some(name) = word.strip_suffix(':').filter(|_| extended) {
                 prefix = format!("{}_", name.to_lowercase());
@@ -162,12 +165,27 @@ fn table(reader: Reader<'_>, path: &Path, kind: Kind, extended: bool) -> AtomTab
 
 /// Whether a word is a flag as such lists may have it (portage.dep._get_useflag_re), else a problem.
 fn is_listed(reader: Reader<'_>, line: &Line, word: &str) -> bool {
-    let flag = word.strip_prefix('-').unwrap_or(word);
-    let plain = |c: char| c.is_ascii_alphanumeric();
-    let sound = flag.starts_with(plain) && flag.chars().all(|c| plain(c) || "+_@-".contains(c));
+    let sound = is_flag(word.strip_prefix('-').unwrap_or(word));
     if !sound {
-        let word = crate::escape::show(word.as_bytes());
-        reader.problems.line(line, format!("`{word}` is no USE flag (PMS 3.1.4); mend or remove it"));
+        complain(reader, line, word);
     }
     sound
+}
+
+/// A word of the user's package.use that can't be one: Portage takes it without a word, and no package has such a flag.
+pub(super) fn check(reader: Reader<'_>, line: &Line, word: &str) {
+    let flag = word.strip_prefix(['-', '+']).unwrap_or(word);
+    if word != "-*" && !is_flag(flag.strip_suffix("_*").unwrap_or(flag)) {
+        complain(reader, line, word);
+    }
+}
+
+fn is_flag(flag: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric();
+    flag.starts_with(plain) && flag.chars().all(|c| plain(c) || "+_@-".contains(c))
+}
+
+fn complain(reader: Reader<'_>, line: &Line, word: &str) {
+    let word = crate::escape::show(word.as_bytes());
+    reader.problems.line(line, format!("`{word}` is no USE flag (PMS 3.1.4); mend or remove it"));
 }

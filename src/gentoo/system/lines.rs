@@ -42,17 +42,24 @@ impl<'a> Reader<'a> {
         atom
     }
 
-    /// A file of `atom word …` lines. `ends` puts the end of each line into the words, as `\n`.
-    pub fn table(&self, path: &Path, ends: bool) -> AtomTable<Vec<String>> {
+    /// A line with nothing behind its atom, where that says nothing: Portage takes it without a word.
+    pub fn says_nothing(&self, line: &Line, what: &str) {
+        let atom = crate::escape::show(line.text.split(' ').next().unwrap_or_default().as_bytes());
+        let message = format!("`{atom}` alone changes nothing here; write a {what} behind it, or remove the line");
+        self.problems.line(line, message);
+    }
+
+    /// A file of `atom word …` lines. `word`: what has to stand behind an atom, if that alone says nothing.
+    pub fn table(&self, path: &Path, word: Option<&str>) -> AtomTable<Vec<String>> {
         let mut table: AtomTable<Vec<String>> = AtomTable::default();
         for line in self.lines(path) {
             let mut words = line.text.split(' ');
             let Some(atom) = self.atom(&line, words.next().unwrap_or_default()) else { continue };
-            let entry = table.entry(atom);
-            entry.extend(words.map(str::to_owned));
-            if ends {
-                entry.push("\n".to_owned());
+            let words: Vec<String> = words.map(str::to_owned).collect();
+            if let (true, Some(word)) = (words.is_empty(), word) {
+                self.says_nothing(&line, word);
             }
+            table.entry(atom).extend(words);
         }
         table
     }

@@ -203,7 +203,7 @@ fn keywords(reader: Reader<'_>, etc: &Path, settings: &Settings, nodes: &mut [No
         of_user: AtomTable::default(),
     };
     for name in ["package.keywords", "package.accept_keywords"] {
-        out.of_user.extend(reader.table(&etc.join(name), false));
+        out.of_user.extend(reader.table(&etc.join(name), None));
     }
     // the user's lines go by what the profile accepts, not by his own make.conf (portage's KeywordsManager)
     let of_profile = settings.defaults.get("ACCEPT_KEYWORDS").map_or("", String::as_str);
@@ -222,7 +222,8 @@ fn of_user(
     variable: &str,
     settings: &mut Settings,
 ) -> AtomTable<Vec<String>> {
-    let mut table = reader.table(&etc.join(file), false);
+    let word = if variable == "ACCEPT_LICENSE" { "licence" } else { "word" };
+    let mut table = reader.table(&etc.join(file), Some(word));
     if let Some(words) = table.remove("*/*") {
         let conf = settings.conf.entry(variable.to_owned()).or_default();
         conf.push(' ');

@@ -82,10 +82,10 @@ impl Node {
                 true => masks(reader, &dir.join("package.unmask"), kind.user),
                 false => Vec::new(),
             },
-            keywords: reader.table(&dir.join("package.keywords"), false),
-            accept_keywords: reader.table(&dir.join("package.accept_keywords"), false),
+            keywords: reader.table(&dir.join("package.keywords"), None),
+            accept_keywords: reader.table(&dir.join("package.accept_keywords"), None),
             licenses: match kind.formats.license {
-                true => Reader::user(problems).table(&dir.join("package.license"), false),
+                true => Reader::user(problems).table(&dir.join("package.license"), Some("licence")),
                 false => AtomTable::default(),
             },
             packages: packages(reader, &dir.join("packages")),

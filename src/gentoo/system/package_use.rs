@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use super::super::profile::INCREMENTAL;
 use super::super::varfile::{self, Variables};
 use super::atom::Subject;
+use super::flags;
 use super::layer::Layer;
 use super::lines::Reader;
 use super::settings::Settings;
@@ -21,15 +22,22 @@ pub(super) fn package_use(reader: Reader<'_>, path: &Path) -> AtomTable<Layer> {
         let Some(atom) = reader.atom(&line, words.next().unwrap_or_default()) else { continue };
         let layer = table.entry(atom);
         let mut prefix = String::new();
+        let mut is_empty = true;
         for word in words {
             if let Some(name) = word.strip_suffix(':') {
                 prefix = format!("{}_", name.to_lowercase());
                 continue;
             }
-            match word.strip_prefix('-') {
-                Some(flag) => layer.use_word(&format!("-{prefix}{flag}")),
-                None => layer.use_word(&format!("{prefix}{word}")),
-            }
+            is_empty = false;
+            let word = match word.strip_prefix('-') {
+                Some(flag) => format!("-{prefix}{flag}"),
+                None => format!("{prefix}{word}"),
+            };
+            flags::check(reader, &line, &word);
+            layer.use_word(&word);
+        }
+        if is_empty {
+            reader.says_nothing(&line, "flag");
         }
     }
     table
@@ -52,7 +60,7 @@ impl PackageEnv {
     pub fn open(reader: Reader<'_>, etc: &Path, settings: &Settings) -> (PackageEnv, Variables) {
         let path = etc.join("package.env");
         let mut package_env = PackageEnv {
-            table: reader.table(&path, false),
+            table: reader.table(&path, Some("file of env/")),
             dir: etc.join("env"),
             known: settings.known.clone(),
             profile_only: settings.profile_only.clone(),

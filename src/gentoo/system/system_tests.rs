@@ -258,6 +258,34 @@ fn bad_lines_are_problems() {
 }
 
 #[test]
+fn lines_that_say_nothing_are_told_though_portage_takes_them() {
+    let machine = Machine::new();
+    machine.write(
+        "etc/portage/package.use/own",
+        "a/b\na/b -x foo=bar y\na/b LLVM_SLOT:\na/b -* llvm_slot_* LLVM_SLOT: -* 22\n",
+    );
+    machine.write("etc/portage/package.license", "a/b\na/b EULA\n");
+    machine.write("etc/portage/package.env", "a/b\n");
+    machine.write("etc/portage/package.accept_keywords", "a/b\n");
+    machine.write("etc/portage/profile/package.use.mask", "a/b\n");
+    machine.ebuild("main", "a/b-1", "EAPI=8\nSLOT=0\nKEYWORDS=~amd64\nIUSE=x y llvm_slot_22 llvm_slot_23");
+    let system = machine.load();
+    assert!(system.candidates("a/b")[0].is_visible());
+    let etc = format!("{}/", machine.path("etc/portage").display());
+    let shown: Vec<String> = system.problems().iter().map(|problem| problem.to_string().replace(&etc, "")).collect();
+    let alone = |what: &str| format!("`a/b` alone changes nothing here; write a {what} behind it, or remove the line");
+    let expected = [
+        format!("package.env:1: {}", alone("file of env/")),
+        format!("package.license:1: {}", alone("licence")),
+        format!("package.use/own:1: {}", alone("flag")),
+        "package.use/own:2: `foo=bar` is no USE flag (PMS 3.1.4); mend or remove it".to_owned(),
+        format!("package.use/own:3: {}", alone("flag")),
+        format!("profile/package.use.mask:1: {}", alone("flag")),
+    ];
+    assert_eq!(shown, expected);
+}
+
+#[test]
 fn what_of_the_records_cannot_be_read_is_told() {
     let machine = Machine::new();
     machine.record("a/user-1", &[("PDEPEND", "a/b")]);
