@@ -9,7 +9,7 @@ use super::pax::{self, SparseRecords};
 use crate::source::unpack::error::{Fault, Outcome};
 
 /// No file has more pieces; each takes memory.
-const MOST_PIECES: usize = 1 << 20;
+pub(super) const MOST_PIECES: usize = 1 << 20;
 
 /// The pieces of data (offset, length) in their order, and the file's true size.
 #[derive(Debug)]

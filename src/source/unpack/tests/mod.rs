@@ -145,6 +145,14 @@ impl TarMaker {
     }
 
     fn pax(self, records: &[(&str, &[u8])]) -> Self {
+        self.extended(b'x', records)
+    }
+
+    fn global(self, records: &[(&str, &[u8])]) -> Self {
+        self.extended(b'g', records)
+    }
+
+    fn extended(self, flag: u8, records: &[(&str, &[u8])]) -> Self {
         let mut data = Vec::new();
         for (key, value) in records {
             let rest = key.len() + value.len() + 3;
@@ -156,7 +164,7 @@ impl TarMaker {
             data.extend_from_slice(value);
             data.push(b'\n');
         }
-        self.member(b'x', b"pax", b"", 0o644, &data)
+        self.member(flag, b"pax", b"", 0o644, &data)
     }
 
     fn end(mut self) -> Vec<u8> {
