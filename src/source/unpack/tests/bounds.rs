@@ -23,14 +23,9 @@ fn nothing_goes_on_when_the_time_is_over_or_nobody_wants_it() {
         writer.push_archive_entry(sevenz_rust2::ArchiveEntry::new_file("a"), Some(&b"text"[..])).unwrap();
         writer.finish().unwrap().into_inner()
     };
-    let zip = {
-        let mut writer = ::zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-        writer.start_file("a", ::zip::write::SimpleFileOptions::default()).unwrap();
-        writer.finish().unwrap().into_inner()
-    };
     let names = ["a.tar", "a.tar.gz", "a.tar.bz2", "a.tar.xz", "a.tar.lzma", "a.gz"];
     let mut all: Vec<(&str, Vec<u8>)> = names.map(|name| (name, compress(name, &tar()))).into();
-    all.extend([("a.7z", seven), ("a.zip", zip), ("a.a", b"!<arch>\n".to_vec())]);
+    all.extend([("a.7z", seven), ("a.zip", zip_of(b"text").into_inner()), ("a.a", b"!<arch>\n".to_vec())]);
     for (name, data) in all {
         let error = unpack_by(&Clock::new(Duration::MAX, || true), name, &data);
         assert!(matches!(error, UnpackError::Stopped { .. }), "{name} {error:?}");
@@ -96,9 +91,8 @@ fn the_map_of_a_sparse_file_ends_where_it_says_nothing() {
 
 #[test]
 fn names_that_are_remembered_are_bounded() {
-    let long = vec![b'n'; 200].join(&b'/');
     let link = |n: usize| {
-        let name = [&long[..350], format!("/{n}").as_bytes()].concat();
+        let name = format!("{}{n}", "n/".repeat(175)).into_bytes();
         TarMaker::default().member(b'L', b"", b"", 0, &name).symlink("l", "x").0
     };
     // the same folder and the same link again and again are one
@@ -128,4 +122,42 @@ fn many_members_of_an_ar_may_have_one_long_name_no_longer_than_a_path() {
     member("/0", b"");
     let error = Place::new().unpack("a.a", &data).unwrap_err();
     assert!(error.to_string().contains("--max-path"), "{error}");
+}
+
+#[test]
+fn the_list_of_a_zip_is_bounded() {
+    let zip = |files: u32, extra: usize| {
+        let mut data = zip_of(b"").into_inner();
+        let end = data.len() - 22;
+        let list = data[..end].windows(4).position(|four| four == b"PK\x01\x02").unwrap();
+        let mut entry = data[list..end].to_vec();
+        // a field of nobody's without contents
+        let fields = b"AA\0\0".repeat(extra);
+        entry[30..32].copy_from_slice(&(fields.len() as u16).to_le_bytes());
+        entry.extend(fields);
+        data.truncate(list);
+        for n in 0..files {
+            entry[46] = b'a'.wrapping_add(n as u8);
+            data.extend(&entry);
+        }
+        let length = (data.len() - list) as u32;
+        let [files, few] = [files as u16; 2].map(u16::to_le_bytes);
+        data.extend([&b"PK\x05\x06\0\0\0\0"[..], &files, &few].concat());
+        data.extend([length.to_le_bytes(), (list as u32).to_le_bytes()].concat());
+        data.extend([0, 0]);
+        data
+    };
+    let place = Place::new();
+    place.unpack("a.zip", &zip(20, 16_000)).unwrap();
+    assert!(place.has("t"));
+    let place = Place::new();
+    let error = failed(place.unpack("a.zip", &zip(300, 16_000)));
+    assert!(error.contains("the list of its files"), "{error}");
+}
+
+fn zip_of(text: &[u8]) -> std::io::Cursor<Vec<u8>> {
+    let mut writer = ::zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    writer.start_file("a", ::zip::write::SimpleFileOptions::default()).unwrap();
+    std::io::Write::write_all(&mut writer, text).unwrap();
+    writer.finish().unwrap()
 }
