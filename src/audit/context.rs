@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::layers::Layers;
 use super::slots::Slots;
@@ -27,6 +27,8 @@ pub struct Options {
     pub use_changes: Vec<UseChange>,
     pub bounds: Bounds,
     pub limits: Limits,
+    /// What unpacking the archives of an ebuild may take.
+    pub unpack_time: Duration,
     pub allow_unverified: bool,
     /// The sources of live ebuilds, by CPV.
     pub sources: BTreeMap<String, PathBuf>,

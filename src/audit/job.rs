@@ -30,7 +30,7 @@ use crate::phase::runner::{self, Bounds, End, Outcome, Step, Task, Walls};
 use crate::phase::sandbox::Tier;
 use crate::phase::state;
 use crate::report::model::EbuildReport;
-use crate::source::unpack::Limits;
+use crate::source::unpack::{Clock, Limits};
 use crate::tree::{Pack, Snapshot, untrusted};
 
 /// What a job came to know, as far as it came.
@@ -304,7 +304,11 @@ fn sourced(
     let layered = source.is_none() && !own && context.options.portage.is_none() && way.is_some();
     // kept until the job uses it, so that nobody removes it meanwhile
     let unpacking = layered.then(|| context.stats.enter(Part::Unpacking));
-    let _ahead = layered.then(|| ahead::layer(context, &wanted, &facts.eapi)).flatten();
+    let clock = Clock::new(context.options.unpack_time, runner::interrupted);
+    let _ahead = match layered {
+        true => ahead::layer(context, &wanted, &facts.eapi, &clock)?,
+        false => None,
+    };
     drop(unpacking);
     let mut found = Vec::new();
     for (distfile, path) in wanted.iter().zip(distfiles::obtain_all(context, &wanted)?) {
@@ -322,7 +326,7 @@ fn sourced(
     } else if !own && context.options.portage.is_none() {
         let archives = wanted.iter().zip(&found).filter_map(|(d, (_, path))| Archive::of(d, path.clone(), &facts.eapi));
         let archives: Vec<Archive> = archives.collect();
-        facts.source = Source::unpack(context, way, job, &archives, &mut facts.remarks, walls)?;
+        facts.source = Source::unpack(context, way, job, &archives, &clock, &mut facts.remarks, walls)?;
         unpacked = true;
     } else if context.options.portage.is_none() {
         facts.asked = own_unpack::asked(context, ebuild, facts, way, &wanted);

@@ -20,7 +20,7 @@ use crate::phase::job::JobDir;
 use crate::phase::runner::{self, Walls};
 use crate::phase::sandbox;
 use crate::phase::trace::{BLOB_LIMIT, LENT_FROM, TraceDir};
-use crate::source::unpack::{self, UnpackError};
+use crate::source::unpack::{self, Clock, UnpackError};
 use crate::tree::layer::{Layer, LayerError};
 use crate::tree::{Kind, Most, Pack, Snapshot, SnapshotError, hex, is_whiteout};
 
@@ -44,6 +44,7 @@ impl Source {
         way: Option<Way>,
         job: &JobDir,
         archives: &[Archive],
+        clock: &Clock,
         remarks: &mut Vec<String>,
         walls: &mut Walls,
     ) -> Result<Source, Failure> {
@@ -52,7 +53,7 @@ impl Source {
         let layers = context.layers.as_ref().zip(way).filter(|_| fresh());
         if let Some((layers, way)) = layers
             && let Some(key) = layers::key(archives, &context.options.limits, context.options.most)
-            && let Some(layer) = obtain(context, layers, &key, archives)?
+            && let Some(layer) = obtain(context, layers, &key, archives, clock)?
             && let Some(source) = lay(layer, way, job, walls)?
         {
             remarks.extend(source.layer().iter().flat_map(|layer| layer.remarks()).cloned());
@@ -60,7 +61,7 @@ impl Source {
         }
         let limits = &context.options.limits;
         let made = layers::unpack(archives, limits, |archive, limits| {
-            unpack::unpack_as(archive.kind, &archive.path, OsStr::new(&archive.name), &job.workdir(), limits)
+            unpack::unpack_as(archive.kind, &archive.path, OsStr::new(&archive.name), &job.workdir(), limits, clock)
         });
         remarks.extend(made.map_err(unpack_failure)?.remarks);
         Ok(Source::Plain)
@@ -139,11 +140,17 @@ impl Source {
 }
 
 /// The layer of these archives; none where it can't be kept, so that they are unpacked without one.
-fn obtain(context: &Context, layers: &Layers, key: &str, archives: &[Archive]) -> Result<Option<Arc<Layer>>, Failure> {
+fn obtain(
+    context: &Context,
+    layers: &Layers,
+    key: &str,
+    archives: &[Archive],
+    clock: &Clock,
+) -> Result<Option<Arc<Layer>>, Failure> {
     let (limits, most) = (&context.options.limits, context.options.most);
     let found = layers.store.obtain(key, most, &|| wait(context), |tree| {
         layers::unpack(archives, limits, |archive, limits| {
-            unpack::unpack_hashed(archive.kind, &archive.path, OsStr::new(&archive.name), tree, limits)
+            unpack::unpack_hashed(archive.kind, &archive.path, OsStr::new(&archive.name), tree, limits, clock)
         })
     });
     match found {
@@ -266,6 +273,8 @@ fn unpack_failure(error: UnpackError) -> Failure {
     match error {
         UnpackError::TooLarge { .. } => Failure::too_large(error.to_string()),
         UnpackError::Unsupported { .. } => Failure::unsupported(error.to_string()),
+        UnpackError::TooSlow { .. } => Failure::timed_out(error.to_string()),
+        UnpackError::Stopped { .. } => Failure::interrupted("unpacking"),
         UnpackError::Refused { .. } | UnpackError::Failed { .. } => Failure::unpack(error.to_string()),
     }
 }

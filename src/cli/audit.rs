@@ -194,6 +194,7 @@ fn options(args: &AuditArgs, cwd: &Path) -> Result<Options> {
         use_changes,
         bounds: args.bounds.of_phases(),
         limits: args.bounds.of_archives(),
+        unpack_time: args.bounds.unpack_time(),
         allow_unverified: args.allow_unverified,
         sources,
         eclass_edits: args.eclass_edits,

@@ -97,6 +97,10 @@ pub struct BoundArgs {
     #[arg(long, value_name = "BYTES[K|M|G]", default_value = "20G", value_parser = some_bytes)]
     max_unpacked_size: u64,
 
+    /// Seconds that unpacking them may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800, value_parser = some::<u64>)]
+    unpack_timeout: u64,
+
     /// How many times its own size an archive may unpack to, once that is more than 1G
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = some::<u64>)]
     max_ratio: u64,
@@ -113,8 +117,7 @@ impl BoundArgs {
 
     pub fn of_phases(&self) -> Bounds {
         Bounds {
-            // more than the clock can count to is for ever as well
-            time: Duration::from_secs(self.timeout.min(1 << 30)),
+            time: seconds(self.timeout),
             output: self.max_output,
             limits: Limits {
                 cpu: self.cpu_time,
@@ -128,6 +131,10 @@ impl BoundArgs {
         }
     }
 
+    pub fn unpack_time(&self) -> Duration {
+        seconds(self.unpack_timeout)
+    }
+
     pub fn of_archives(&self) -> unpack::Limits {
         unpack::Limits {
             max_bytes: self.max_unpacked_size,
@@ -137,4 +144,9 @@ impl BoundArgs {
             max_ratio: self.max_ratio,
         }
     }
+}
+
+/// More than the clock can count to is for ever as well.
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds.min(1 << 30))
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::distfile::Distfile;
 use super::store::DistfileStore;
 use super::tap::Tapped;
-use super::unpack::{self, Kind, Limits, UnpackError, Unpacked};
+use super::unpack::{self, Clock, Kind, Limits, UnpackError, Unpacked};
 use super::verified::Seen;
 use super::verify::VerifyError;
 use crate::gentoo::within::Within;
@@ -67,13 +67,15 @@ impl DistfileStore {
         kind: Kind,
         into: &Path,
         limits: &Limits,
+        clock: &Clock,
     ) -> Result<Unpacked, OnceError> {
         let name = OsStr::new(&file.name);
         let Some(seen) = &copy.unknown else {
-            return Ok(unpack::unpack_hashed(kind, &copy.path, name, into, limits)?);
+            return Ok(unpack::unpack_hashed(kind, &copy.path, name, into, limits, clock)?);
         };
-        let (tapped, watch) = Tapped::watched(File::open(&copy.path).map_err(VerifyError::from)?, file)?;
-        let unpacked = unpack::unpack_tapped(kind, tapped, name, into, limits)?;
+        let opened = File::open(&copy.path).map_err(VerifyError::from)?;
+        let (tapped, watch) = Tapped::watched(opened, file, clock)?;
+        let unpacked = unpack::unpack_tapped(kind, tapped, name, into, limits, clock)?;
         watch.finish()?;
         match self.verified.found_good(&copy.path, file, seen) {
             true => Ok(unpacked),
@@ -103,12 +105,12 @@ mod tests {
         let copy = store.copy(&file).unwrap();
         assert!(!copy.is_verified());
         let kind = Kind::Single(unpack::Codec::Zstd);
-        store.unpack_copy(&copy, &file, kind, &into, &Limits::default()).unwrap();
+        store.unpack_copy(&copy, &file, kind, &into, &Limits::default(), &Clock::default()).unwrap();
         assert_eq!(std::fs::read(into.join("a")).unwrap(), b"text");
         let copy = store.copy(&file).unwrap();
         assert!(copy.is_verified());
         std::fs::remove_file(into.join("a")).unwrap();
-        store.unpack_copy(&copy, &file, kind, &into, &Limits::default()).unwrap();
+        store.unpack_copy(&copy, &file, kind, &into, &Limits::default(), &Clock::default()).unwrap();
     }
 
     #[test]
@@ -123,14 +125,14 @@ mod tests {
         let file = distfile("a.zst", &packed);
         let kind = Kind::Single(unpack::Codec::Zstd);
         let copy = store.copy(&file).unwrap();
-        let error = store.unpack_copy(&copy, &file, kind, &into, &Limits::default()).unwrap_err();
+        let error = store.unpack_copy(&copy, &file, kind, &into, &Limits::default(), &Clock::default()).unwrap_err();
         assert!(matches!(error, OnceError::Verify(VerifyError::Mismatch(_))), "{error}");
         assert!(!store.copy(&file).unwrap().is_verified());
         // right bytes in a file that was another one when it was looked at
         std::fs::remove_file(into.join("a")).unwrap();
         std::fs::write(temp.path().join("new"), &packed).unwrap();
         std::fs::rename(temp.path().join("new"), &path).unwrap();
-        let error = store.unpack_copy(&copy, &file, kind, &into, &Limits::default()).unwrap_err();
+        let error = store.unpack_copy(&copy, &file, kind, &into, &Limits::default(), &Clock::default()).unwrap_err();
         assert!(matches!(error, OnceError::Changed), "{error}");
         // another size, or no hash to compare with, is not for this way
         std::fs::write(&path, b"longer than it is").unwrap();

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::distfile::Distfile;
+use super::unpack::Clock;
 use super::verify::{Hashing, VerifyError};
 
 /// Bytes that a reader may leave out, as between the members of a .zip, and that are read for the hashes at once.
@@ -17,9 +18,11 @@ pub(super) struct Tapped {
     file: File,
     at: u64,
     hashed: Option<Arc<Mutex<Hashed>>>,
+    clock: Clock,
 }
 
 struct Hashed {
+    clock: Clock,
     hashing: Hashing,
     /// All bytes before this one are hashed.
     upto: u64,
@@ -31,17 +34,23 @@ pub(super) struct Watch {
     hashed: Arc<Mutex<Hashed>>,
 }
 
+#[cfg(test)]
 impl From<File> for Tapped {
     fn from(file: File) -> Self {
-        Tapped { file, at: 0, hashed: None }
+        Tapped::new(file, &Clock::default())
     }
 }
 
 impl Tapped {
-    pub(super) fn watched(file: File, expected: &Distfile) -> Result<(Tapped, Watch), VerifyError> {
-        let hashed = Arc::new(Mutex::new(Hashed { hashing: Hashing::begin(expected)?, upto: 0 }));
+    pub(super) fn new(file: File, clock: &Clock) -> Tapped {
+        Tapped { file, at: 0, hashed: None, clock: clock.clone() }
+    }
+
+    pub(super) fn watched(file: File, expected: &Distfile, clock: &Clock) -> Result<(Tapped, Watch), VerifyError> {
+        let hashed = Hashed { clock: clock.clone(), hashing: Hashing::begin(expected)?, upto: 0 };
+        let hashed = Arc::new(Mutex::new(hashed));
         let watch = Watch { file: file.try_clone()?, hashed: hashed.clone() };
-        Ok((Tapped { file, at: 0, hashed: Some(hashed) }, watch))
+        Ok((Tapped { hashed: Some(hashed), ..Tapped::new(file, clock) }, watch))
     }
 
     pub(super) fn size(&self) -> io::Result<u64> {
@@ -51,6 +60,8 @@ impl Tapped {
 
 impl Read for Tapped {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        // also for decoders that give nothing, however much they read
+        self.clock.look()?;
         let n = self.file.read(buf)?;
         if let Some(hashed) = &self.hashed {
             lock(hashed).saw(&self.file, self.at, &buf[..n])?;
@@ -97,6 +108,7 @@ impl Hashed {
     fn read_on(&mut self, file: &File, end: u64) -> io::Result<()> {
         let mut part = vec![0; PART];
         while self.upto < end {
+            self.clock.look()?;
             let most = part.len().min((end - self.upto).try_into().unwrap_or(PART));
             match file.read_at(&mut part[..most], self.upto) {
                 Ok(0) => return Ok(()),
@@ -125,7 +137,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(data).unwrap();
         file.rewind().unwrap();
-        Tapped::watched(file, expected).unwrap()
+        Tapped::watched(file, expected, &Clock::default()).unwrap()
     }
 
     #[test]

@@ -59,8 +59,9 @@ fn wrong_words_are_named() {
     run(&place, &mut audit(&place, ["--live", "--keyworded"])).exits(2).says("--live").says("--keyworded");
 }
 
-const BOUNDS: [&str; 13] = [
+const BOUNDS: [&str; 14] = [
     "--timeout",
+    "--unpack-timeout",
     "--cpu-time",
     "--max-output",
     "--max-processes",

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::error::shown;
-use super::{Kind, Limits, UnpackError, unpack_as};
+use super::{Clock, Kind, Limits, UnpackError, unpack_as};
 
 /// Unpacks each argument into the current directory, the way PMS's `unpack` does; gives the exit status, 0 or 1.
 ///
@@ -70,8 +70,10 @@ impl Call {
         };
         let to = shown(into.as_os_str().as_bytes());
         let _ = writeln!(out, ">>> Unpacking {name} to {to}");
+        // whoever runs the phase ends it
+        let clock = Clock::default();
         // "." rather than the name of the directory, which may have gone by it.
-        let unpacked = unpack_as(kind, &path, arg, Path::new("."), &self.limits).map_err(|error| {
+        let unpacked = unpack_as(kind, &path, arg, Path::new("."), &self.limits, &clock).map_err(|error| {
             if let (UnpackError::TooLarge { .. }, Some(ctl)) = (&error, std::env::var_os("EB_CTL")) {
                 // the runner tells this apart from other failures
                 let _ = std::fs::write(Path::new(&ctl).join("too-large"), error.to_string());

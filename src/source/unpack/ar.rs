@@ -3,6 +3,7 @@
 use std::io::{BufReader, Read};
 
 use super::error::{Fault, Outcome};
+use super::limits::Budget;
 use super::member::Member;
 use super::tree::{Contents, Tree};
 use crate::source::tap::Tapped;
@@ -12,6 +13,8 @@ const THIN: &[u8; 8] = b"!<thin>\n";
 const HEADER: usize = 60;
 /// GNU's table of long names; more would only take memory.
 const LONGEST_TABLE: u64 = 64 << 20;
+/// PATH_MAX and the slash behind it.
+const LONGEST_NAME: usize = 4097;
 
 pub(super) fn unpack(file: Tapped, tree: &mut Tree) -> Outcome<()> {
     let mut input = BufReader::with_capacity(256 << 10, file);
@@ -28,7 +31,7 @@ pub(super) fn unpack(file: Tapped, tree: &mut Tree) -> Outcome<()> {
         let padding = size % 2;
         match &header.name[..] {
             // Symbol tables, GNU's and BSD's.
-            b"/" | b"/SYM64/" => discard(&mut input, size, tree)?,
+            b"/" | b"/SYM64/" => discard(&mut input, size)?,
             b"//" => {
                 if size > LONGEST_TABLE {
                     return Err(Fault::failed("damaged: the table of long names is too long"));
@@ -40,9 +43,9 @@ pub(super) fn unpack(file: Tapped, tree: &mut Tree) -> Outcome<()> {
                 }
             }
             _ => {
-                let name = member_name(&header.name, &mut size, &long_names, &mut input)?;
+                let name = member_name(&header.name, &mut size, &long_names, &mut input, tree.budget())?;
                 match name.starts_with(b"__.SYMDEF") {
-                    true => discard(&mut input, size, tree)?,
+                    true => discard(&mut input, size)?,
                     false => member(&name, header.mode, size, &mut input, tree).map_err(|f| f.of(&name))?,
                 }
             }
@@ -86,7 +89,13 @@ fn read_header(input: &mut impl Read) -> Outcome<Option<Header>> {
 }
 
 /// The name in full: GNU writes `name/` or `/offset-into-the-table`, BSD `#1/length` with the name before the data.
-fn member_name(field: &[u8], size: &mut u64, long_names: &[u8], input: &mut impl Read) -> Outcome<Vec<u8>> {
+fn member_name(
+    field: &[u8],
+    size: &mut u64,
+    long_names: &[u8],
+    input: &mut impl Read,
+    budget: &Budget,
+) -> Outcome<Vec<u8>> {
     let damaged = || Fault::failed("damaged: malformed ar member name").of(field);
     let number = |digits: &[u8]| -> Option<u64> { std::str::from_utf8(digits).ok()?.parse().ok() };
     if let Some(length) = field.strip_prefix(b"#1/") {
@@ -101,7 +110,10 @@ fn member_name(field: &[u8], size: &mut u64, long_names: &[u8], input: &mut impl
     if let Some(offset) = field.strip_prefix(b"/") {
         let offset = number(offset).and_then(|o| usize::try_from(o).ok());
         let rest = offset.and_then(|o| long_names.get(o..)).ok_or_else(damaged)?;
-        let line = rest.split(|b| *b == b'\n').next().unwrap_or_default();
+        // every member may name one and the same line of many megabytes
+        let line = &rest[..rest.len().min(LONGEST_NAME)];
+        let line = memchr::memchr(b'\n', line).map_or(line, |end| &line[..end]);
+        budget.path(line.len())?;
         return Ok(line.strip_suffix(b"/").unwrap_or(line).to_vec());
     }
     Ok(field.strip_suffix(b"/").unwrap_or(field).to_vec())
@@ -127,8 +139,7 @@ fn copy(input: &mut impl Read, mut left: u64, contents: &mut Contents<'_>) -> Ou
     Ok(())
 }
 
-fn discard(input: &mut impl Read, size: u64, tree: &mut Tree) -> Outcome<()> {
-    tree.budget().idle(size)?;
+fn discard(input: &mut impl Read, size: u64) -> Outcome<()> {
     let skipped = std::io::copy(&mut input.take(size), &mut std::io::sink())?;
     match skipped < size {
         true => Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into()),

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
+use super::clock::Halt;
 use crate::escape::escape;
 
 /// Why an archive was not unpacked. Every text is one line and begins with the archive's name.
@@ -19,6 +20,10 @@ pub enum UnpackError {
     TooLarge { archive: String, why: String },
     /// A kind of archive, or of compression, that ebaudit cannot read.
     Unsupported { archive: String, why: String },
+    /// The time of the [`super::Clock`] is over.
+    TooSlow { archive: String, why: String },
+    /// Nobody wants it any more, says the [`super::Clock`].
+    Stopped { archive: String, why: String },
 }
 
 impl UnpackError {
@@ -28,7 +33,9 @@ impl UnpackError {
             Self::Refused { why, .. }
             | Self::Failed { why, .. }
             | Self::TooLarge { why, .. }
-            | Self::Unsupported { why, .. } => why,
+            | Self::Unsupported { why, .. }
+            | Self::TooSlow { why, .. }
+            | Self::Stopped { why, .. } => why,
         }
     }
 }
@@ -39,9 +46,11 @@ impl fmt::Display for UnpackError {
             Self::Refused { archive, why } => {
                 write!(f, "{archive}: refused: {why}; nothing outside was touched")
             }
-            Self::Failed { archive, why } | Self::TooLarge { archive, why } | Self::Unsupported { archive, why } => {
-                write!(f, "{archive}: {why}")
-            }
+            Self::Failed { archive, why }
+            | Self::TooLarge { archive, why }
+            | Self::Unsupported { archive, why }
+            | Self::TooSlow { archive, why }
+            | Self::Stopped { archive, why } => write!(f, "{archive}: {why}"),
         }
     }
 }
@@ -62,6 +71,8 @@ enum Sort {
     Failed,
     TooLarge,
     Unsupported,
+    TooSlow,
+    Stopped,
 }
 
 pub(super) type Outcome<T> = Result<T, Fault>;
@@ -87,6 +98,11 @@ impl Fault {
         Self::new(Sort::Unsupported, why)
     }
 
+    /// What decoders may have made another error of.
+    pub(super) fn or_halt(self, halt: Option<Halt>) -> Self {
+        halt.map_or(self, Self::from)
+    }
+
     /// Names the member; the innermost name stays.
     pub(super) fn of(mut self, member: &[u8]) -> Self {
         self.member.get_or_insert_with(|| member.to_vec());
@@ -104,12 +120,28 @@ impl Fault {
             Sort::Failed => UnpackError::Failed { archive, why },
             Sort::TooLarge => UnpackError::TooLarge { archive, why },
             Sort::Unsupported => UnpackError::Unsupported { archive, why },
+            Sort::TooSlow => UnpackError::TooSlow { archive, why },
+            Sort::Stopped => UnpackError::Stopped { archive, why },
         }
+    }
+}
+
+impl From<Halt> for Fault {
+    fn from(halt: Halt) -> Self {
+        let sort = match halt {
+            Halt::Time(_) => Sort::TooSlow,
+            Halt::Stopped => Sort::Stopped,
+            Halt::Decoded(_) => Sort::TooLarge,
+        };
+        Self::new(sort, halt.to_string())
     }
 }
 
 impl From<io::Error> for Fault {
     fn from(error: io::Error) -> Self {
+        if let Some(halt) = error.get_ref().and_then(|inner| inner.downcast_ref::<Halt>()) {
+            return (*halt).into();
+        }
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Self::failed("truncated: unexpected end of the file"),
             _ => Self::failed(error.to_string()),

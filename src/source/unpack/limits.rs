@@ -1,5 +1,6 @@
 //! How much an archive may unpack to.
 
+use super::clock::{Clock, Halt};
 use super::error::{Fault, Outcome};
 
 /// The bounds of one archive. Reaching one ends the unpacking with [`super::UnpackError::TooLarge`].
@@ -19,6 +20,11 @@ pub struct Limits {
 
 /// Bytes; what unpacks to less is no bomb, however small it is packed.
 pub const RATIO_FROM: u64 = 1 << 30;
+
+/// Bytes of memory for names.
+const MOST_KEPT: u64 = 128 << 20;
+/// Bytes of memory that a name takes beside its own.
+const EACH: u64 = 64;
 
 impl Default for Limits {
     /// 20 GiB in 4 million files: more than any source known, less than what hurts a disk.
@@ -54,16 +60,64 @@ impl std::str::FromStr for Limits {
 #[derive(Debug)]
 pub(super) struct Budget {
     limits: Limits,
+    clock: Clock,
     /// Bytes of the archive.
     packed: u64,
     bytes: u64,
     files: u64,
-    idle: u64,
+    /// Bytes of memory.
+    kept: u64,
+}
+
+/// How much may be decompressed, whether it is written or not, and until when.
+#[derive(Debug)]
+pub(super) struct Meter {
+    clock: Clock,
+    most: u64,
+    bytes: u64,
+}
+
+impl Meter {
+    pub(super) fn take(&mut self, bytes: u64) -> std::io::Result<()> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > self.most {
+            return Err(Halt::Decoded(self.most).into());
+        }
+        self.clock.look()
+    }
 }
 
 impl Budget {
-    pub(super) fn new(limits: &Limits, packed: u64) -> Self {
-        Budget { limits: *limits, packed, bytes: 0, files: 0, idle: 0 }
+    pub(super) fn new(limits: &Limits, packed: u64, clock: &Clock) -> Self {
+        Budget { limits: *limits, clock: clock.clone(), packed, bytes: 0, files: 0, kept: 0 }
+    }
+
+    /// For what a decoder gives: as much as may be written, and as much again for what is not (headers, padding, members
+    /// that are left out).
+    pub(super) fn meter(&self) -> Meter {
+        let by_ratio = self.packed.saturating_mul(self.limits.max_ratio).max(RATIO_FROM);
+        let most = self.limits.max_bytes.min(by_ratio).saturating_mul(2).saturating_add(64 << 20);
+        Meter { clock: self.clock.clone(), most, bytes: 0 }
+    }
+
+    pub(super) fn look(&self) -> Outcome<()> {
+        Ok(self.clock.look()?)
+    }
+
+    /// Names that are remembered to the end; an archive of nothing else may have gigabytes of them.
+    pub(super) fn keep(&mut self, bytes: usize) -> Outcome<()> {
+        self.kept += bytes as u64 + EACH;
+        match self.kept > MOST_KEPT {
+            true => {
+                let most = MOST_KEPT >> 20;
+                Err(Fault::too_large(format!("the names of its links and folders take more than {most} MiB of memory")))
+            }
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn forget(&mut self, bytes: usize) {
+        self.kept -= bytes as u64 + EACH;
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -93,21 +147,14 @@ impl Budget {
     }
 
     pub(super) fn spend(&mut self, bytes: u64) -> Outcome<()> {
+        self.look()?;
         self.room_for(bytes)?;
         self.bytes += bytes;
         Ok(())
     }
 
-    /// Bytes that are decompressed but not written; without a bound an archive of nothing else could go on for ever.
-    pub(super) fn idle(&mut self, bytes: u64) -> Outcome<()> {
-        self.idle = self.idle.saturating_add(bytes);
-        match self.idle > self.limits.max_bytes.saturating_add(64 << 20) {
-            true => self.room_for(u64::MAX),
-            false => Ok(()),
-        }
-    }
-
     pub(super) fn one_file(&mut self) -> Outcome<()> {
+        self.look()?;
         if self.files >= self.limits.max_files {
             return Err(Fault::too_large(format!(
                 "holds more than {} files (--max-tree-files)",

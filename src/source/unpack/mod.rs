@@ -6,6 +6,7 @@
 mod applet;
 mod ar;
 mod bzip2_blocks;
+mod clock;
 mod decode;
 mod dictionary;
 mod dirs;
@@ -39,12 +40,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 pub use applet::applet;
+pub use clock::Clock;
 pub use error::UnpackError;
 pub use kind::{Codec, Kind};
 pub use limits::Limits;
 
 use decode::Remarks;
 use error::{Fault, Outcome};
+use limits::Budget;
 use tree::Tree;
 
 use super::tap::Tapped;
@@ -69,9 +72,10 @@ pub struct Unpacked {
 /// anybody may execute, 0644 for the rest; times are the archive's; owners are the caller's.
 ///
 /// An error may leave members that came before it in the directory, never anything outside of it.
+/// Nothing ends it but the archive and the bounds.
 pub fn unpack(archive: &Path, name: &OsStr, into: &Path, eapi: &str, limits: &Limits) -> Result<Unpacked, UnpackError> {
     match Kind::by_name(name, eapi) {
-        Some(kind) => unpack_as(kind, archive, name, into, limits),
+        Some(kind) => unpack_as(kind, archive, name, into, limits, &Clock::default()),
         None => Ok(Unpacked::default()),
     }
 }
@@ -83,19 +87,21 @@ pub fn unpack_hashed(
     name: &OsStr,
     into: &Path,
     limits: &Limits,
+    clock: &Clock,
 ) -> Result<Unpacked, UnpackError> {
-    guarded(kind, || open(archive), name, into, limits, true)
+    guarded(kind, || open(archive, clock), name, into, limits, clock, true)
 }
 
-/// [`unpack_hashed`] of a file that is open.
+/// [`unpack_hashed`] of a file that is open and knows the clock.
 pub(super) fn unpack_tapped(
     kind: Kind,
     file: Tapped,
     name: &OsStr,
     into: &Path,
     limits: &Limits,
+    clock: &Clock,
 ) -> Result<Unpacked, UnpackError> {
-    guarded(kind, || Ok(file), name, into, limits, true)
+    guarded(kind, || Ok(file), name, into, limits, clock, true)
 }
 
 /// Unpacks a file as a given kind, whatever its name: for eclasses that know better (`.crate`, `.gem`, `.tar.zst`).
@@ -105,16 +111,17 @@ pub fn unpack_as(
     name: &OsStr,
     into: &Path,
     limits: &Limits,
+    clock: &Clock,
 ) -> Result<Unpacked, UnpackError> {
-    guarded(kind, || open(archive), name, into, limits, false)
+    guarded(kind, || open(archive, clock), name, into, limits, clock, false)
 }
 
-fn open(archive: &Path) -> Outcome<Tapped> {
+fn open(archive: &Path, clock: &Clock) -> Outcome<Tapped> {
     // Opening a FIFO would wait for ever.
     if !std::fs::metadata(archive)?.is_file() {
         return Err(Fault::failed("is not a regular file"));
     }
-    Ok(File::open(archive)?.into())
+    Ok(Tapped::new(File::open(archive)?, clock))
 }
 
 fn guarded(
@@ -123,23 +130,33 @@ fn guarded(
     name: &OsStr,
     into: &Path,
     limits: &Limits,
+    clock: &Clock,
     hashed: bool,
 ) -> Result<Unpacked, UnpackError> {
+    clock.go_on();
     // The decoders are other people's and meet data of strangers.
-    let caught = catch_unwind(AssertUnwindSafe(|| run(kind, file()?, name, into, limits, hashed)));
+    let caught = catch_unwind(AssertUnwindSafe(|| run(kind, file()?, name, into, limits, clock, hashed)));
     caught
         .unwrap_or_else(|_| Err(Fault::failed("damaged: the decoder broke down")))
-        .map_err(|fault| fault.into_error(name))
+        .map_err(|fault| fault.or_halt(clock.halt()).into_error(name))
 }
 
-fn run(kind: Kind, file: Tapped, name: &OsStr, into: &Path, limits: &Limits, hashed: bool) -> Outcome<Unpacked> {
+fn run(
+    kind: Kind,
+    file: Tapped,
+    name: &OsStr,
+    into: &Path,
+    limits: &Limits,
+    clock: &Clock,
+    hashed: bool,
+) -> Outcome<Unpacked> {
     let remarks = Remarks::default();
     let size = file.size()?;
     // An empty file is an error to `unpack`, though tar would take it.
     if size == 0 {
         return Err(Fault::failed("cannot be unpacked, the file is empty"));
     }
-    let mut tree = Tree::open(into, limits, size, hashed)?;
+    let mut tree = Tree::open(into, Budget::new(limits, size, clock), hashed)?;
     let bytes = name.as_bytes();
     match kind {
         Kind::Tar => tar::unpack(file, bytes, &mut tree, &remarks)?,

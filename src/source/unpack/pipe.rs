@@ -5,11 +5,13 @@ use std::io::{self, BufRead, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
+use super::limits::Meter;
+
 const CHUNK: usize = 128 << 10;
 const CHUNKS: usize = 4;
 
 /// Runs `consume` with a reader of what `source` gives, while a thread reads `source` ahead by at most half a megabyte.
-pub(super) fn read_ahead<T>(source: Box<dyn Read + Send>, consume: impl FnOnce(&mut Ahead) -> T) -> T {
+pub(super) fn read_ahead<T>(source: Box<dyn Read + Send>, meter: Meter, consume: impl FnOnce(&mut Ahead) -> T) -> T {
     let (full_in, full_out) = sync_channel(CHUNKS);
     let (empty_in, empty_out) = sync_channel(CHUNKS);
     for _ in 0..CHUNKS {
@@ -19,8 +21,9 @@ pub(super) fn read_ahead<T>(source: Box<dyn Read + Send>, consume: impl FnOnce(&
         let spawned = thread::Builder::new()
             .name("decompress".into())
             .spawn_scoped(scope, move || pump(source, &empty_out, &full_in));
+        let failed = spawned.err();
         let mut ahead =
-            Ahead { full: full_out, empty: empty_in, chunk: Vec::new(), at: 0, ended: false, failed: spawned.err() };
+            Ahead { full: full_out, empty: empty_in, meter, chunk: Vec::new(), at: 0, ended: false, failed };
         consume(&mut ahead)
         // Dropping `ahead` ends the thread: it finds nobody to send to.
     })
@@ -53,6 +56,7 @@ fn pump(mut source: Box<dyn Read + Send>, empty: &Receiver<Vec<u8>>, full: &Sync
 pub(super) struct Ahead {
     full: Receiver<io::Result<Vec<u8>>>,
     empty: SyncSender<Vec<u8>>,
+    meter: Meter,
     chunk: Vec<u8>,
     at: usize,
     ended: bool,
@@ -74,6 +78,7 @@ impl BufRead for Ahead {
             match self.full.recv() {
                 Ok(Ok(chunk)) => {
                     self.ended = chunk.is_empty();
+                    self.meter.take(chunk.len() as u64)?;
                     self.chunk = chunk;
                 }
                 Ok(Err(error)) => {
@@ -107,6 +112,8 @@ impl Read for Ahead {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::unpack::limits::Budget;
+    use crate::source::unpack::{Clock, Limits};
 
     #[test]
     fn gives_what_the_source_gives_then_its_fault() {
@@ -119,14 +126,25 @@ mod tests {
         let data: Vec<u8> = (0..1_000_000u32).map(|i| i as u8).collect();
         let source = Box::new(io::Cursor::new(data.clone()).chain(Fails));
         let mut got = Vec::new();
-        let end = read_ahead(source, |ahead| ahead.read_to_end(&mut got));
+        let end = read_ahead(source, meter(1 << 20), |ahead| ahead.read_to_end(&mut got));
         assert_eq!(end.unwrap_err().to_string(), "broken");
         assert_eq!(got, data);
     }
 
     #[test]
     fn may_be_left_early() {
-        let byte = read_ahead(Box::new(io::repeat(7)), |ahead| ahead.fill_buf().unwrap()[0]);
+        let byte = read_ahead(Box::new(io::repeat(7)), meter(1), |ahead| ahead.fill_buf().unwrap()[0]);
         assert_eq!(byte, 7);
+    }
+
+    #[test]
+    fn no_more_is_decoded_than_may_be() {
+        let end = read_ahead(Box::new(io::repeat(7)), meter(1), |ahead| io::copy(ahead, &mut io::sink()));
+        assert!(end.unwrap_err().to_string().contains("--max-unpacked-size"));
+    }
+
+    fn meter(most: u64) -> Meter {
+        let limits = Limits { max_bytes: most, ..Limits::default() };
+        Budget::new(&limits, 1, &Clock::default()).meter()
     }
 }

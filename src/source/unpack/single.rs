@@ -21,9 +21,10 @@ pub(super) fn unpack(codec: Codec, file: Tapped, name: &[u8], tree: &mut Tree, r
         return Err(Fault::failed("nothing is left of the name without its suffix"));
     }
     let source = decode::decoder(codec, file, remarks)?;
+    let meter = tree.budget().meter();
     // The shell's redirection makes the file, so it is as old as the unpacking.
     tree.file(&at, 0o644, None, |contents| {
-        pipe::read_ahead(source, |input| {
+        pipe::read_ahead(source, meter, |input| {
             loop {
                 let data = input.fill_buf()?;
                 let n = data.len();

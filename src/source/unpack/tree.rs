@@ -6,6 +6,7 @@
 //! rest. Set-user-id, set-group-id and sticky bits go, as they do for tar(1) run by an ordinary user, so that root and
 //! others get the same tree. The modes are right from the beginning, so a directory that the archive makes read-only is no hindrance.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -16,7 +17,7 @@ use rustix::io::Errno;
 
 use super::dirs::Dirs;
 use super::error::{Fault, Outcome};
-use super::limits::{Budget, Limits};
+use super::limits::Budget;
 use super::member::Member;
 use super::sums::{ByInode, Sums};
 
@@ -41,22 +42,17 @@ pub(super) struct Tree {
     dirs: Dirs,
     budget: Budget,
     /// Set at the end, since every member written into a directory changes its time.
-    dir_times: Vec<(Member, Stamp)>,
+    dir_times: HashMap<Member, Stamp>,
     /// The files' md5s, where they are wanted.
     sums: Option<Sums>,
 }
 
 impl Tree {
-    pub(super) fn open(into: &Path, limits: &Limits, packed: u64, hashed: bool) -> Outcome<Self> {
+    pub(super) fn open(into: &Path, budget: Budget, hashed: bool) -> Outcome<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(into, flags, Mode::empty())
             .map_err(|e| Fault::failed(format!("{}: {}", into.display(), text(e))))?;
-        Ok(Tree {
-            dirs: Dirs::new(root),
-            budget: Budget::new(limits, packed),
-            dir_times: Vec::new(),
-            sums: hashed.then(Sums::new),
-        })
+        Ok(Tree { dirs: Dirs::new(root), budget, dir_times: HashMap::new(), sums: hashed.then(Sums::new) })
     }
 
     pub(super) fn budget(&mut self) -> &mut Budget {
@@ -77,8 +73,10 @@ impl Tree {
                 other => other,
             })?;
         }
-        if let Some(mtime) = mtime {
-            self.dir_times.push((at.clone(), mtime));
+        if let Some(mtime) = mtime
+            && self.dir_times.insert(at.clone(), mtime).is_none()
+        {
+            self.budget.keep(at.bytes().len())?;
         }
         Ok(())
     }
@@ -125,8 +123,14 @@ impl Tree {
             }
             Ok(())
         })?;
-        self.dirs.own_links.insert(at.bytes().to_vec());
-        Ok(())
+        self.own_link(at)
+    }
+
+    fn own_link(&mut self, at: &Member) -> Outcome<()> {
+        match self.dirs.own_links.insert(at.bytes().to_vec()) {
+            true => self.budget.keep(at.bytes().len()),
+            false => Ok(()),
+        }
     }
 
     /// A further name for a file of the tree.
@@ -142,7 +146,7 @@ impl Tree {
         })?;
         // Another name of a link is a link.
         if self.dirs.own_links.contains(to.bytes()) {
-            self.dirs.own_links.insert(at.bytes().to_vec());
+            self.own_link(at)?;
         }
         Ok(())
     }
@@ -163,6 +167,7 @@ impl Tree {
     /// Sets the directories' times. Gives files and bytes written, and the md5s.
     pub(super) fn finish(mut self) -> Outcome<(u64, u64, ByInode)> {
         for (at, stamp) in std::mem::take(&mut self.dir_times) {
+            self.budget.look()?;
             let (dir, name) = at.split();
             let name = if at.is_root() { b"." } else { name };
             // Whatever replaced the directory meanwhile keeps its own time.
@@ -191,7 +196,9 @@ impl Tree {
             Err(Errno::EXIST) => {
                 let dir_removed = remove(parent, name)?;
                 let made = make(&self.dirs, parent, name);
-                self.dirs.own_links.remove(at.bytes());
+                if self.dirs.own_links.remove(at.bytes()) {
+                    self.budget.forget(at.bytes().len());
+                }
                 if dir_removed {
                     self.dirs.forget();
                 }
@@ -261,9 +268,10 @@ impl Contents<'_> {
     pub(super) fn hole(&mut self, bytes: u64) -> Outcome<()> {
         self.budget.spend(bytes)?;
         if let Some(sums) = &mut self.sums {
-            const ZEROS: [u8; 4096] = [0; 4096];
+            static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
             let mut left = bytes;
             while left > 0 {
+                self.budget.look()?;
                 let step = left.min(ZEROS.len() as u64);
                 sums.take(&ZEROS[..step as usize])?;
                 left -= step;

@@ -1,12 +1,14 @@
 //! Unpacking zip archives as `unzip -qo` does on a Unix.
 
-use std::io::{BufReader, Read};
+use std::cell::Cell;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use ::zip::result::ZipError;
 use ::zip::{DateTime, System, ZipArchive};
 
 use super::error::{Fault, Outcome};
 use super::member::Member;
+use super::room::Share;
 use super::tree::{Stamp, Tree};
 use crate::source::tap::Tapped;
 
@@ -14,10 +16,58 @@ const FILE_TYPE: u32 = 0o170_000;
 const SYMLINK: u32 = 0o120_000;
 /// PATH_MAX: no target of a link is longer.
 const LONGEST_TARGET: u64 = 4096;
+/// Bytes of the list of an archive's files, which is kept; enough for some 150,000 of real ones.
+const LONGEST_LIST: u64 = 16 << 20;
+/// Bytes of a list for which there is memory without asking.
+const FIRST_LIST: u64 = 512 << 10;
+/// Bytes of memory that a byte of the list may take: it may be of extra fields of four bytes each.
+const KEPT: u64 = 12;
 
 pub(super) fn unpack(file: Tapped, tree: &mut Tree) -> Outcome<()> {
-    let input = BufReader::with_capacity(64 << 10, file);
-    let mut archive = ZipArchive::new(input).map_err(fault)?;
+    let mut input = BufReader::with_capacity(64 << 10, file);
+    let mut most = FIRST_LIST;
+    loop {
+        let _share = Share::take(most * KEPT);
+        let left = Cell::new(most);
+        match ZipArchive::new(Opening { input: &mut input, left: &left }) {
+            Ok(archive) => {
+                left.set(u64::MAX);
+                return members(archive, tree);
+            }
+            Err(_) if left.get() == 0 && most < LONGEST_LIST => most *= 2,
+            Err(_) if left.get() == 0 => {
+                return Err(Fault::failed(format!("the list of its files is longer than {} MiB", LONGEST_LIST >> 20)));
+            }
+            Err(error) => return Err(fault(error)),
+        }
+    }
+}
+
+/// A file of which so much may be read yet.
+struct Opening<'a> {
+    input: &'a mut BufReader<Tapped>,
+    left: &'a Cell<u64>,
+}
+
+impl Read for Opening<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let most = buf.len().min(self.left.get().try_into().unwrap_or(usize::MAX));
+        if most == 0 && !buf.is_empty() {
+            return Err(io::Error::other("too much of it is the list of its files"));
+        }
+        let read = self.input.read(&mut buf[..most])?;
+        self.left.set(self.left.get() - read as u64);
+        Ok(read)
+    }
+}
+
+impl Seek for Opening<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.input.seek(to)
+    }
+}
+
+fn members(mut archive: ZipArchive<Opening<'_>>, tree: &mut Tree) -> Outcome<()> {
     if archive.offset() > 0 {
         // unzip works on, then ends with status 1, which `unpack` takes for a failure.
         return Err(Fault::failed(format!("{} extra bytes at the beginning of the zip file", archive.offset())));

@@ -4,14 +4,14 @@ use std::io::{self, BufRead, Read};
 
 use ::tar::Header;
 
-use super::pax::Records;
+use super::pax::{self, Records};
 use super::sparse;
 use crate::source::unpack::error::{Fault, Outcome};
 use crate::source::unpack::limits::Budget;
 use crate::source::unpack::tree::Stamp;
 
 pub(super) const BLOCK: u64 = 512;
-/// No name and no pax header is longer; GNU tar would take what memory there is.
+/// Of the extension headers of one member together; GNU tar would take what memory there is.
 const LONGEST_HEADER: u64 = 4 << 20;
 
 /// What a member is.
@@ -47,39 +47,43 @@ pub(super) struct Entry {
 /// Reads headers off a stream.
 pub(super) struct Headers<'r, R> {
     pub(super) input: &'r mut R,
-    global: Records,
+    /// What the last global header says; it replaces the one before as a whole.
+    global_mtime: Option<Stamp>,
     any: bool,
 }
 
 impl<'r, R: BufRead> Headers<'r, R> {
     pub(super) fn new(input: &'r mut R) -> Self {
-        Headers { input, global: Records::default(), any: false }
+        Headers { input, global_mtime: None, any: false }
     }
 
     /// The next member, or `None` at the archive's end: a block of zeros or, as GNU tar has it, the end of the file.
     /// The data of the member before must have been read, padding included.
-    pub(super) fn next(&mut self, budget: &mut Budget) -> Outcome<Option<Entry>> {
-        let mut records = self.global.clone();
+    pub(super) fn next(&mut self, budget: &Budget) -> Outcome<Option<Entry>> {
+        let mut records = Records::default();
         let (mut long_name, mut long_link) = (None, None);
+        let mut left = LONGEST_HEADER;
         loop {
             let Some(header) = self.header()? else {
                 return Ok(None);
             };
             let kind = header.as_bytes()[156];
             let size = header.entry_size().map_err(|_| Fault::failed("damaged: a tar header without a size"))?;
-            match kind {
-                b'L' => long_name = Some(until_nul(self.data(size)?)),
-                b'K' => long_link = Some(until_nul(self.data(size)?)),
-                b'x' | b'X' => records.read(&self.data(size)?)?,
-                b'g' => {
-                    let data = self.data(size)?;
-                    self.global.read(&data)?;
-                    records.read(&data)?;
-                }
-                _ => return self.entry(&header, size, records, long_name, long_link, budget),
+            if !matches!(kind, b'L' | b'K' | b'x' | b'X' | b'g') {
+                records.mtime = records.mtime.or(self.global_mtime);
+                return self.entry(&header, size, records, long_name, long_link, budget);
             }
-            // Extension headers alone could go on for ever.
-            budget.idle(BLOCK + size)?;
+            left = left.checked_sub(size.saturating_add(BLOCK)).ok_or_else(|| {
+                Fault::failed(format!("damaged: tar extension headers of more than {LONGEST_HEADER} bytes"))
+            })?;
+            let data = self.data(size)?;
+            match kind {
+                b'L' => long_name = Some(until_nul(data)),
+                b'K' => long_link = Some(until_nul(data)),
+                b'g' => self.global_mtime = pax::global(&data)?,
+                // as in GNU tar, the last one stands alone
+                _ => records = Records::read(&data)?,
+            }
         }
     }
 
@@ -103,9 +107,6 @@ impl<'r, R: BufRead> Headers<'r, R> {
 
     /// The data of an extension header.
     fn data(&mut self, size: u64) -> Outcome<Vec<u8>> {
-        if size > LONGEST_HEADER {
-            return Err(Fault::failed(format!("damaged: a tar extension header of {size} bytes")));
-        }
         let mut data = Vec::new();
         (&mut *self.input).take(size).read_to_end(&mut data).map_err(Fault::from)?;
         if (data.len() as u64) < size {

@@ -39,7 +39,7 @@ pub(super) fn unpack(mut file: Tapped, name: &[u8], tree: &mut Tree, remarks: &R
         None => extract(&mut BufReader::with_capacity(BUFFER, file), tree, remarks),
         Some(codec) => {
             let source = decode::decoder(codec, file, remarks)?;
-            pipe::read_ahead(source, |input| extract(input, tree, remarks))
+            pipe::read_ahead(source, tree.budget().meter(), |input| extract(input, tree, remarks))
         }
     }
 }
@@ -83,7 +83,6 @@ fn member(entry: &Entry, input: &mut impl BufRead, tree: &mut Tree, remarks: &Re
         Type::Device => remarks.add(format!("{}: a device, left out", shown(&entry.path))),
         Type::Nothing => {}
     }
-    tree.budget().idle(entry.stored)?;
     let skipped = io::copy(&mut input.take(entry.stored), &mut io::sink())?;
     if skipped < entry.stored {
         return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());

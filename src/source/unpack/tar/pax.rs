@@ -1,5 +1,6 @@
 //! The records of pax extended headers: `LENGTH KEY=VALUE\n`, the value being any bytes.
 
+use super::sparse::MOST_PIECES;
 use crate::source::unpack::error::{Fault, Outcome};
 use crate::source::unpack::tree::Stamp;
 
@@ -27,14 +28,10 @@ pub(super) struct SparseRecords {
 
 impl Records {
     /// Reads a header's data; later records overrule earlier ones.
-    pub(super) fn read(&mut self, mut data: &[u8]) -> Outcome<()> {
-        while !data.is_empty() && data[0] != 0 {
-            let (record, rest) = split(data).ok_or_else(malformed)?;
-            data = rest;
-            let equals = memchr::memchr(b'=', record).ok_or_else(malformed)?;
-            self.set(&record[..equals], &record[equals + 1..])?;
-        }
-        Ok(())
+    pub(super) fn read(data: &[u8]) -> Outcome<Records> {
+        let mut records = Records::default();
+        each(data, |key, value| records.set(key, value))?;
+        Ok(records)
     }
 
     fn set(&mut self, key: &[u8], value: &[u8]) -> Outcome<()> {
@@ -52,8 +49,10 @@ impl Records {
             b"GNU.sparse.numbytes" => {
                 let offset = sparse.offset.take().ok_or_else(malformed)?;
                 sparse.map.push((offset, number(value)?));
+                few(sparse.map.len())?;
             }
             b"GNU.sparse.map" => {
+                few(memchr::memchr_iter(b',', value).count() / 2)?;
                 let numbers = value.split(|b| *b == b',').map(number).collect::<Outcome<Vec<u64>>>()?;
                 if numbers.len() % 2 != 0 {
                     return Err(malformed());
@@ -68,6 +67,36 @@ impl Records {
     pub(super) fn is_sparse(&self) -> bool {
         self.sparse.major.is_some() || self.sparse.real_size.is_some()
     }
+}
+
+/// What a global header says of all members that follow: the time. GNU tar gives all of them one name or one size if it is
+/// asked to, and fails at sparse files; nobody writes such archives.
+pub(super) fn global(data: &[u8]) -> Outcome<Option<Stamp>> {
+    let mut records = Records::default();
+    each(data, |key, value| match key {
+        b"path" | b"linkpath" | b"size" => Err(of_all(key)),
+        _ if key.starts_with(b"GNU.sparse.") => Err(of_all(key)),
+        _ => records.set(key, value),
+    })?;
+    Ok(records.mtime)
+}
+
+fn of_all(key: &[u8]) -> Fault {
+    Fault::failed(format!("a global pax header gives one {} to all members", String::from_utf8_lossy(key)))
+}
+
+fn each(mut data: &[u8], mut take: impl FnMut(&[u8], &[u8]) -> Outcome<()>) -> Outcome<()> {
+    while !data.is_empty() && data[0] != 0 {
+        let (record, rest) = split(data).ok_or_else(malformed)?;
+        data = rest;
+        let equals = memchr::memchr(b'=', record).ok_or_else(malformed)?;
+        take(&record[..equals], &record[equals + 1..])?;
+    }
+    Ok(())
+}
+
+fn few(pieces: usize) -> Outcome<()> {
+    if pieces > MOST_PIECES { Err(malformed()) } else { Ok(()) }
 }
 
 fn malformed() -> Fault {
@@ -110,8 +139,7 @@ mod tests {
 
     #[test]
     fn records_are_read_by_their_length() {
-        let mut records = Records::default();
-        records.read(b"15 path=a\nb=\xff\n\n22 mtime=-1.250000000\n11 size=42\n").unwrap();
+        let records = Records::read(b"15 path=a\nb=\xff\n\n22 mtime=-1.250000000\n11 size=42\n").unwrap();
         assert_eq!(records.path.as_deref(), Some(&b"a\nb=\xff\n"[..]));
         assert_eq!(records.mtime, Some(Stamp { seconds: -2, nanos: 750_000_000 }));
         assert_eq!(records.size, Some(42));
@@ -120,14 +148,14 @@ mod tests {
     #[test]
     fn what_is_malformed_is_refused() {
         for data in [&b"5 a"[..], b"x path=a\n", b"0 a=b\n", b"9 path=abc", b"6 abc\n"] {
-            assert!(Records::default().read(data).is_err());
+            assert!(Records::read(data).is_err());
         }
     }
 
     proptest! {
         #[test]
         fn no_input_breaks_it(data: Vec<u8>) {
-            let _ = Records::default().read(&data);
+            let _ = (Records::read(&data), global(&data));
         }
     }
 }

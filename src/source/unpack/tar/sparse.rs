@@ -9,7 +9,7 @@ use super::pax::{self, SparseRecords};
 use crate::source::unpack::error::{Fault, Outcome};
 
 /// No file has more pieces; each takes memory.
-const MOST_PIECES: usize = 1 << 20;
+pub(super) const MOST_PIECES: usize = 1 << 20;
 
 /// The pieces of data (offset, length) in their order, and the file's true size.
 #[derive(Debug)]
@@ -42,25 +42,27 @@ pub(super) fn from_header(header: &Header, input: &mut impl Read) -> Outcome<Map
     let gnu = header.as_gnu().ok_or_else(damaged)?;
     let size = gnu.real_size().map_err(|_| damaged())?;
     let mut pieces = Vec::new();
-    add(&mut pieces, &gnu.sparse)?;
-    let mut more = gnu.is_extended();
+    let mut more = add(&mut pieces, &gnu.sparse)? && gnu.is_extended();
     while more {
         let mut block = GnuExtSparseHeader::new();
         input.read_exact(block.as_mut_bytes())?;
-        add(&mut pieces, &block.sparse)?;
-        more = block.is_extended();
+        more = add(&mut pieces, &block.sparse)? && block.is_extended();
     }
     Map::new(pieces, size)
 }
 
-fn add(pieces: &mut Vec<(u64, u64)>, entries: &[GnuSparseHeader]) -> Outcome<()> {
-    for entry in entries.iter().filter(|e| !e.is_empty()) {
+/// False where the list ends: as in GNU tar, at the first entry that is empty, so that no block adds nothing.
+fn add(pieces: &mut Vec<(u64, u64)>, entries: &[GnuSparseHeader]) -> Outcome<bool> {
+    for entry in entries {
+        if entry.is_empty() {
+            return Ok(false);
+        }
         let offset = entry.offset().map_err(|_| damaged())?;
         let length = entry.length().map_err(|_| damaged())?;
         pieces.push((offset, length));
     }
     match pieces.len() {
-        ..=MOST_PIECES => Ok(()),
+        ..=MOST_PIECES => Ok(true),
         _ => Err(damaged()),
     }
 }

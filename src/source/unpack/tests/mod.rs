@@ -1,6 +1,7 @@
 //! Archives made on the spot, honest and hostile.
 
 mod against_tools;
+mod bounds;
 mod codecs;
 mod tar;
 mod zip;
@@ -10,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::{Kind, Limits, UnpackError, Unpacked, unpack, unpack_hashed};
+use super::{Clock, Kind, Limits, UnpackError, Unpacked, unpack, unpack_hashed};
 
 /// A directory to unpack into, in a place of its own, so that it shows what leaves it.
 struct Place {
@@ -41,7 +42,9 @@ impl Place {
     fn unpack_within(&self, name: &str, data: &[u8], limits: &Limits) -> Result<Unpacked, UnpackError> {
         let archive = self.archive(name, data);
         match Kind::by_name(OsStr::new(name), "8") {
-            Some(kind) => self.hashed(unpack_hashed(kind, &archive, OsStr::new(name), &self.into, limits)?),
+            Some(kind) => {
+                self.hashed(unpack_hashed(kind, &archive, OsStr::new(name), &self.into, limits, &Clock::default())?)
+            }
             None => unpack(&archive, OsStr::new(name), &self.into, "8", limits),
         }
     }
@@ -63,7 +66,7 @@ impl Place {
     fn unpack_as(&self, kind: Kind, name: &str, data: &[u8]) -> Result<Unpacked, UnpackError> {
         let archive = self.archive(name, data);
         let limits = Limits::default();
-        self.hashed(unpack_hashed(kind, &archive, OsStr::new(name), &self.into, &limits)?)
+        self.hashed(unpack_hashed(kind, &archive, OsStr::new(name), &self.into, &limits, &Clock::default())?)
     }
 
     fn text(&self, path: &str) -> String {
@@ -145,6 +148,14 @@ impl TarMaker {
     }
 
     fn pax(self, records: &[(&str, &[u8])]) -> Self {
+        self.extended(b'x', records)
+    }
+
+    fn global(self, records: &[(&str, &[u8])]) -> Self {
+        self.extended(b'g', records)
+    }
+
+    fn extended(self, flag: u8, records: &[(&str, &[u8])]) -> Self {
         let mut data = Vec::new();
         for (key, value) in records {
             let rest = key.len() + value.len() + 3;
@@ -156,7 +167,7 @@ impl TarMaker {
             data.extend_from_slice(value);
             data.push(b'\n');
         }
-        self.member(b'x', b"pax", b"", 0o644, &data)
+        self.member(flag, b"pax", b"", 0o644, &data)
     }
 
     fn end(mut self) -> Vec<u8> {

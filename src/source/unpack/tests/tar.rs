@@ -175,6 +175,48 @@ fn pax_and_gnu_long_names() {
     place.assert_refused(place.unpack("c.tar", &tar));
 }
 
+/// All of it is what GNU tar does, but that it lets one name or one size of all members pass.
+#[test]
+fn a_global_header_says_nothing_but_the_time() {
+    let place = Place::new();
+    let time = |seconds: &'static [u8]| [("mtime", seconds)];
+    let tar = TarMaker::default()
+        .global(&time(b"1700000000"))
+        .file("all", "x")
+        .pax(&time(b"1600000000"))
+        .file("own", "x")
+        .global(&[("comment", b"the one before is forgotten")])
+        .file("none", "x")
+        .end();
+    place.unpack("a.tar", &tar).unwrap();
+    let times = ["all", "own", "none"].map(|name| place.mtime(name).0);
+    assert_eq!(times, [1_700_000_000, 1_600_000_000, 1_000_000_000]);
+    for key in ["path", "linkpath", "size", "GNU.sparse.map", "GNU.sparse.offset", "GNU.sparse.name"] {
+        let tar = TarMaker::default().global(&[(key, b"7,3")]).file("a", "x").end();
+        assert!(failed(Place::new().unpack("a.tar", &tar)).contains(key));
+    }
+}
+
+#[test]
+fn extension_headers_do_not_pile_up() {
+    let place = Place::new();
+    let tar = TarMaker::default()
+        .pax(&[("path", b"gone"), ("mtime", b"1700000000")])
+        .pax(&[("path", b"kept")])
+        .file("a", "x")
+        .end();
+    place.unpack("a.tar", &tar).unwrap();
+    assert_eq!(place.mtime("kept").0, 1_000_000_000);
+    assert!(!place.has("gone"));
+    for many in [
+        (0..9000).fold(TarMaker::default(), |tar, _| tar.global(&[])),
+        (0..5).fold(TarMaker::default(), |tar, _| tar.pax(&[("comment", &[b'x'; 1 << 20])])),
+    ] {
+        let error = failed(Place::new().unpack("a.tar", &many.file("a", "x").end()));
+        assert!(error.contains("extension headers"), "{error}");
+    }
+}
+
 #[test]
 fn a_size_in_a_pax_header_counts() {
     let place = Place::new();
