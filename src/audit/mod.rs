@@ -12,6 +12,7 @@ mod edits;
 mod ending;
 mod failure;
 mod findings;
+mod holes;
 pub mod inputs;
 mod job;
 pub mod layers;
