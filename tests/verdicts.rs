@@ -103,3 +103,54 @@ fn what_a_missing_tool_may_have_written_is_not_judged() {
     run(&place, &mut audit(&place, ["--fix", "--no-cache"]));
     assert!(fs::read_to_string(place.ebuild_path("dev-libs/foo-1.2")).unwrap().contains("s/nope/x/"));
 }
+
+/// `cause note` of each command of the only edit.
+#[track_caller]
+fn causes(lines: &str) -> Vec<String> {
+    let ebuild = prepared(lines);
+    let text = |v: &Value| v.as_str().unwrap_or("-").to_owned();
+    let commands = ebuild["edits"][0]["commands"].as_array().unwrap().iter();
+    commands.map(|c| format!("{} {}", text(&c["cause"]), text(&c["evidence"][0]["note"]))).collect()
+}
+
+#[test]
+fn parentheses_that_are_meant_are_no_groups() {
+    let file = "\tprintf 'add($x, qwt)\\nver 1.2\\nCFLAGS = -O22\\n' > b.txt || die\n";
+    let dead = |seds: &str| causes(&format!("{file}\tsed -i {seds} b.txt || die\n"));
+    assert_eq!(dead("-e '/add/s:(qwt):(qwt6):g' -e '/add/s:(qwt):qwt6:g'"), ["removed -"; 2]);
+    assert_eq!(dead("-e 's:O2+:O2+g:' -e '/(add)/d'"), ["removed -"; 2]);
+    let dialect = "drifted regex-dialect";
+    assert_eq!(dead("-e 's:-(O2)+:-O3:' -e 's:(-O2):-O3:' -e 's:-O2+:-O3:'"), [dialect; 3]);
+    assert_eq!(dead("-E -e 's:-\\(O2\\):(O3):'"), ["removed -"]);
+}
+
+#[test]
+fn what_stands_there_anyway_is_not_upstreamed() {
+    let file = "\tprintf 'target.path = x\\nall: foo\\n  use_it yes\\nopt = 1\\n' > b.txt || die\n";
+    let dead = |sed: &str| causes(&format!("{file}\tsed -i '{sed}' b.txt || die\n"));
+    assert_eq!(dead("s/target doc/target/; s/foo-static/foo/; s/gone/all/"), ["drifted words", "removed -", "removed -"]);
+    let upstreamed = "upstreamed already so";
+    assert_eq!(
+        dead("s/^#target.path/target.path/; s/dont use_it yes/use_it yes/; s/opt = 0/opt = 1/"),
+        [upstreamed; 3]
+    );
+}
+
+#[test]
+fn a_short_text_in_any_file_is_not_that_of_another_file() {
+    let files = "\tprintf 'two foo\\r\\n' > a.txt; printf 'lib foo\\n' > other.mk; printf 'lib\\n' > Dockerfile\n\
+                 \tprintf 'telling text\\n' > .gitlab-ci.yml; printf 'set_it\\n' > a.mk; printf 'set_it \\n' > x.service\n";
+    let dead = |sed: &str, file: &str| causes(&format!("{files}\tsed -i '{sed}' {file} || die\n"));
+    assert_eq!(dead("s/foo$/bar/", "a.txt"), ["drifted line-ending"]);
+    assert_eq!(dead("s/lib/lib64/; s/telling text/x/", "x.service"), ["unknown -", "removed -"]);
+    assert_eq!(dead("s/^set_it$/x/", "a.txt"), ["wrong-file matches here"]);
+    assert_eq!(dead("s/set_  *it$/x/; s/SET_IT/x/", "x.service"), ["drifted blanks", "drifted case"]);
+}
+
+#[test]
+fn what_writes_what_it_matches_is_an_identity_with_any_address() {
+    let ebuild = prepared("\tsed -i '2!s/alpha/alpha/' a.txt || die\n\tsed -i '1!s/alpha/alpha/' a.txt || die\n");
+    assert_eq!(findings(&ebuild), ["IdentityEdit 0", "DeadSed 1 never"]);
+    let message = ebuild["findings"][1]["message"].as_str().unwrap();
+    assert!(message.ends_with(": it cannot change anything, whatever the file"), "{message}");
+}
