@@ -128,7 +128,10 @@ fn parentheses_that_are_meant_are_no_groups() {
 fn what_stands_there_anyway_is_not_upstreamed() {
     let file = "\tprintf 'target.path = x\\nall: foo\\n  use_it yes\\nopt = 1\\n' > b.txt || die\n";
     let dead = |sed: &str| causes(&format!("{file}\tsed -i '{sed}' b.txt || die\n"));
-    assert_eq!(dead("s/target doc/target/; s/foo-static/foo/; s/gone/all/"), ["drifted words", "removed -", "removed -"]);
+    assert_eq!(
+        dead("s/target doc/target/; s/foo-static/foo/; s/gone/all/"),
+        ["drifted words", "removed -", "removed -"]
+    );
     let upstreamed = "upstreamed already so";
     assert_eq!(
         dead("s/^#target.path/target.path/; s/dont use_it yes/use_it yes/; s/opt = 0/opt = 1/"),
@@ -153,4 +156,34 @@ fn what_writes_what_it_matches_is_an_identity_with_any_address() {
     assert_eq!(findings(&ebuild), ["IdentityEdit 0", "DeadSed 1 never"]);
     let message = ebuild["findings"][1]["message"].as_str().unwrap();
     assert!(message.ends_with(": it cannot change anything, whatever the file"), "{message}");
+}
+
+#[test]
+fn a_word_that_is_read_as_another_is_told_as_that() {
+    let told = |lines: &str| -> Vec<String> {
+        let ebuild = prepared(lines);
+        let found = ebuild["findings"].as_array().unwrap().iter();
+        found.map(|f| format!("{} {}", f["rule"].as_str().unwrap(), f["message"].as_str().unwrap())).collect()
+    };
+    let before = "write -e before it, too";
+    assert_eq!(
+        told("\tsed -i s/x/b/ -e s/alpha/A/ a.txt\n"),
+        [format!("PathGone `s/x/b/` is taken for a file, since -e is given: {before}")]
+    );
+    let refused = "DeadSed sed refused this edit: -e takes";
+    assert_eq!(
+        told("\tsed -i -e -E s/alpha/x/ a.txt\n\tsed -e -i s/alpha/x/ a.txt\n"),
+        [
+            format!("{refused} -E for its expression: write -E before -e"),
+            format!("{refused} -i for its expression: write -i before -e")
+        ]
+    );
+    let suffix = "-i takes what follows it for a suffix: write -i -r for the option -r";
+    let copy = "LeftoverBackup the suffix of -i leaves the copy foo-1.2/a.txtr in the tree";
+    assert_eq!(told("\tsed -ir s/alpha/x/ a.txt\n"), [format!("{copy}; {suffix}")]);
+    let said = told("\tsed -i 's/alpha/x' a.txt\n");
+    assert_eq!(
+        said,
+        ["DeadSed sed refused this edit (exit status 1): expression #1, char 9: unterminated `s' command"]
+    );
 }

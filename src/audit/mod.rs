@@ -18,6 +18,7 @@ mod job;
 pub mod layers;
 mod literal_variable;
 pub mod machine;
+mod misread;
 mod own_unpack;
 mod perl;
 mod portage;
