@@ -57,7 +57,7 @@ pub fn because(cause: Option<Cause>) -> &'static str {
         Some(Cause::WrongFile) => ": its text is in another file",
         Some(Cause::Drifted) => ": the text has drifted",
         Some(Cause::Moved) => ": the file has moved",
-        Some(Cause::Removed) => ": its text is nowhere in the source",
+        Some(Cause::Removed) => ": its text is gone",
         Some(Cause::NoFiles | Cause::BadScript | Cause::Unknown) | None => "",
     }
 }

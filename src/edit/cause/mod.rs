@@ -94,7 +94,8 @@ fn tried(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
         return explained;
     }
     let (elsewhere, unseen) = case.wrong_file();
-    if let Some(Elsewhere { explained, rank }) = elsewhere {
+    let common = elsewhere.as_ref().is_some_and(|e| !e.counts);
+    if let Some(Elsewhere { explained, rank, .. }) = elsewhere.filter(|e| e.counts) {
         // a near miss in the file that is meant shows more than a text in a file of quite another name
         let near = match rank {
             0 => &[][..],
@@ -103,7 +104,8 @@ fn tried(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
         };
         return case.relaxed(near).unwrap_or(explained);
     }
-    let explained = case.drifted().unwrap_or_else(|| case.removed());
+    let here = || case.removed_here().filter(|_| common);
+    let explained = case.drifted().or_else(here).unwrap_or_else(|| case.removed());
     Explained { reason: unseen.sentence().or(explained.reason), ..explained }
 }
 
@@ -177,6 +179,8 @@ struct Elsewhere {
     explained: Explained,
     /// That of the nearest.
     rank: u8,
+    /// Whether the text is more than one that is in some file of any tree.
+    counts: bool,
 }
 
 /// Whether a text is found in a file for more than being short.
@@ -206,15 +210,20 @@ fn elsewhere(
         anywhere: false,
     };
     let Found { hits, unseen } = search::search(shelf, &query);
-    let most = match hits.first().map(|h| h.rank) {
-        Some(0) => usize::MAX,
-        Some(_) if tells(literals) => usize::MAX,
-        Some(1) => FEW,
+    let beside = |hit: &Hit| {
+        own.iter().any(|o| o.path.parent() == hit.path.parent() && o.path.extension() == hit.path.extension())
+    };
+    let most = match hits.first() {
+        Some(hit) if hit.rank == 0 || tells(literals) => usize::MAX,
+        Some(hit) if hit.rank == 1 || beside(hit) => FEW,
         _ => 0,
     };
-    let counts = !hits.is_empty() && hits.len() <= most;
     let rank = hits.first().map_or(0, |h| h.rank);
-    let found = counts.then(|| Elsewhere { explained: with(Cause::WrongFile, evidence(&hits, "matches here")), rank });
+    let found = (!hits.is_empty()).then(|| Elsewhere {
+        explained: with(Cause::WrongFile, evidence(&hits, "matches here")),
+        rank,
+        counts: hits.len() <= most,
+    });
     (found, unseen)
 }
 

@@ -142,7 +142,7 @@ impl Case<'_> {
             return explained;
         }
         let (elsewhere, unseen) = self.wrong_file();
-        if let Some(Elsewhere { explained, rank }) = elsewhere {
+        if let Some(Elsewhere { explained, rank, .. }) = elsewhere.filter(|e| e.counts) {
             // its file's lines end otherwise: that shows more than a text in a file of another name
             let near = if rank > 0 { self.near_miss(&[Relax::LineEnding]) } else { None };
             return near.unwrap_or(explained);
