@@ -51,13 +51,13 @@ fn dead(judged: &Judged, command: &Command, scene: &Scene) -> Finding {
 pub fn because(cause: Option<Cause>) -> &'static str {
     match cause {
         Some(Cause::OptionOrder) => ": sed reads -E, -r or -z only after this expression",
-        Some(Cause::Never) => ": it cannot match, whatever the file",
+        Some(Cause::Never) => ": it cannot change anything, whatever the file",
         Some(Cause::Superseded) => ": an earlier step took away what it would have matched",
         Some(Cause::Upstreamed) => ": the source has it so already",
         Some(Cause::WrongFile) => ": its text is in another file",
         Some(Cause::Drifted) => ": the text has drifted",
         Some(Cause::Moved) => ": the file has moved",
-        Some(Cause::Removed) => ": its text is nowhere in the source",
+        Some(Cause::Removed) => ": its text is gone",
         Some(Cause::NoFiles | Cause::BadScript | Cause::Unknown) | None => "",
     }
 }

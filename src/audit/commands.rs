@@ -66,6 +66,8 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, shelf: &Shelves) {
         if cuts.len() < records.len() {
             merged.reason = Some("a script could not be cut into its commands".to_owned());
         }
+        let refused = records.iter().find(|r| r.exit == 1 && !scene.budget.is_over());
+        let refusal = refused.and_then(|r| sed.refusal(&outcome::invocation(r)?));
         let (groups, left) = groups(&cuts);
         if left > 0 {
             merged.reason = Some(format!("only {MOST_GROUPS} scripts of a place are judged"));
@@ -97,6 +99,7 @@ pub fn judge(edits: &mut [Judged], scene: &Scene, shelf: &Shelves) {
             .unclosed
             .retain(|(index, file)| !scene.budget.is_over() && !can_end(*index, file, &commands, &cuts, &bench, scene));
         merged.refine(judged);
+        judged.refusal = refusal;
         judged.edit.commands = commands;
         if judged.edit.reason.is_none() {
             judged.edit.reason = merged.reason;

@@ -31,6 +31,8 @@ pub struct Judged {
     pub never: Vec<usize>,
     /// The exit statuses that its script chooses by itself (`q1`): an answer, and no failure.
     pub statuses: Vec<u64>,
+    /// What sed says of a script that it refused.
+    pub refusal: Option<String>,
     /// Where the text of files that are gone went.
     pub moved: Option<Explained>,
     /// Why each statement of a dead perl call is dead.
@@ -50,6 +52,7 @@ impl Judged {
             unclosed: Vec::new(),
             never: Vec::new(),
             statuses: Vec::new(),
+            refusal: None,
             moved: None,
             explained: Vec::new(),
             place,

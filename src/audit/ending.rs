@@ -6,6 +6,7 @@ use rustix::fs::FileType;
 
 use super::context::Context;
 use super::failure::Failure;
+use super::holes;
 use super::source::Source;
 use super::syntax::syntax;
 use crate::phase::job::{JobDir, RunDir};
@@ -51,7 +52,10 @@ pub fn judge(outcome: &Outcome, context: &Context, job: &JobDir, source: &Source
                 "" => format!("died without a message{}", last_words(&outcome.tail)),
                 reason => reason.to_owned(),
             };
-            let text = format!("{phase} failed: {reason}");
+            let last = last_line(&outcome.tail).unwrap_or_default();
+            let lack = holes::holes(&outcome.notes, &outcome.tail).iter().find_map(|h| h.of_death(&last));
+            let text =
+                format!("{phase} failed: {reason}{}", lack.map_or(String::new(), |l| format!("; before that, {l}")));
             let said_so = said_file_too_large(&outcome.tail, &reason);
             if said_so || has_file_of(context.options.bounds.limits.file_size, job, source) {
                 return Err(Failure::too_large(format!("{phase} wrote a file up to its bound (--max-file-size)")));
@@ -116,9 +120,14 @@ fn said_file_too_large(tail: &[u8], reason: &str) -> bool {
 }
 
 /// The last line of the phase's output that is not our own.
-fn last_words(tail: &[u8]) -> String {
+fn last_line(tail: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(tail);
     let line = text.lines().rev().map(str::trim).find(|l| !l.is_empty() && !l.starts_with("* died:"));
+    line.map(str::to_owned)
+}
+
+fn last_words(tail: &[u8]) -> String {
+    let line = last_line(tail);
     line.map_or(String::new(), |l| format!("; the last output was: {}", l.chars().take(200).collect::<String>()))
 }
 

@@ -4,6 +4,7 @@ use super::command_findings;
 use super::context::Context;
 use super::edits::{Judged, Scene};
 use super::failure::Failure;
+use super::misread;
 use super::rules::Rule;
 use crate::edit::inventory::{asks_in_place, unquoted};
 use crate::edit::sed::argv::Invocation;
@@ -72,6 +73,12 @@ pub fn of_edit(rule: Rule, edit: &Edit, message: String) -> Finding {
 
 fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut Vec<Finding>) {
     let edit = &judged.edit;
+    if let Some(help) = misread::expression(judged) {
+        let mut finding = of_edit(Rule::DeadSed, edit, format!("sed refused this edit: {help}"));
+        finding.cause = Some(Cause::BadScript);
+        found.push(finding);
+        return;
+    }
     // a loop that was cut off may have gone on to a file where its edit lives
     let cut_off = failure.is_some_and(|f| matches!(f.rule, Some(Rule::TimedOut | Rule::TooLarge)));
     match edit.verdict {
@@ -102,11 +109,14 @@ fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut V
     }
     for target in edit.targets.iter().filter(|t| t.verdict == Verdict::PathGone) {
         let mut finding = of_edit(Rule::PathGone, edit, format!("{} is not there", target.path));
+        let misread = misread::operand(judged, &target.path, scene);
         finding.target = Some(target.path.clone());
         if let Some((line, end_line)) = given(judged, &target.path, scene) {
             (finding.line, finding.end_line) = (Some(line), Some(end_line));
         }
-        if let Some(moved) = &judged.moved {
+        if let Some(help) = misread {
+            finding.message = help;
+        } else if let Some(moved) = &judged.moved {
             finding.cause = Some(moved.cause);
             finding.evidence.clone_from(&moved.evidence);
             finding.reason.clone_from(&moved.reason);
@@ -161,7 +171,8 @@ fn dead(judged: &Judged, failure: Option<&Failure>) -> Option<Finding> {
     let (message, cause) = if no_files {
         (format!("this {tool} was given no file"), Cause::NoFiles)
     } else if refused && edit.targets.iter().all(|t| t.verdict == Verdict::Dead) {
-        (format!("{tool} refused this edit (exit status {})", edit.exit.unwrap_or_default()), Cause::BadScript)
+        let words = judged.refusal.as_ref().map_or(String::new(), |words| format!(": {words}"));
+        (format!("{tool} refused this edit (exit status {}){words}", edit.exit.unwrap_or_default()), Cause::BadScript)
     } else {
         let cause = judged.explained().map_or_else(|| whole_cause(edit), |e| e.cause);
         let why = command_findings::because(Some(cause));
@@ -271,7 +282,8 @@ fn backups(judged: &Judged, scene: &Scene) -> Vec<Finding> {
             if found.iter().any(|f| f.target.as_ref() == Some(&shown)) {
                 continue;
             }
-            let message = format!("the suffix of -i leaves the copy {shown} in the tree");
+            let help = misread::suffix(&call).map_or(String::new(), |help| format!("; {help}"));
+            let message = format!("the suffix of -i leaves the copy {shown} in the tree{help}");
             let mut finding = of_edit(Rule::LeftoverBackup, &judged.edit, message);
             finding.evidence =
                 vec![Evidence { path: shown.clone(), line: None, text: None, note: Some("the copy".into()) }];

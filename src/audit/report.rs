@@ -7,6 +7,7 @@ use super::context::Context;
 use super::edits::{self, Scene};
 use super::failure::Failure;
 use super::findings::findings;
+use super::holes;
 use super::job::Facts;
 use super::stats::Part;
 use super::suggest::{self, Fixes};
@@ -133,8 +134,8 @@ fn run_of_phases(
         facts.remarks.push(format!("traced calls that came from no known place: {}", lost.len()));
     }
     let notes = facts.outcome.as_ref().map_or(&[][..], |o| &o.notes);
-    for note in notes.iter().filter(|n| n.kind == "stubbed") {
-        let remark = format!("{} was not run: its tools are not here", String::from_utf8_lossy(&note.text));
+    let holes = holes::holes(notes, facts.outcome.as_ref().map_or(&[][..], |o| &o.tail));
+    for remark in holes.iter().map(holes::Hole::remark) {
         if !facts.remarks.contains(&remark) {
             facts.remarks.push(remark);
         }
@@ -148,11 +149,12 @@ fn run_of_phases(
         failure.is_none(),
         Budget::of(context.options.bounds.time),
     );
-    let judged = edits::edits(places, &lost, notes, &mut sources, &scene);
+    let mut judged = edits::edits(places, &lost, notes, &mut sources, &scene);
+    holes::mark(&mut judged, &holes, &scene, &facts.text.lines().collect::<Vec<_>>());
     report.findings = findings(context, &report.path, &judged, failure, Some(&scene));
     let inherited = facts.metadata.as_ref().map_or(&[][..], |m| &m.inherited);
     let own_prepare = !suggest::exports_prepare(inherited, &context.set.eclass_dirs());
-    let fixes = suggest::suggest(&facts.text, &judged, &mut report.findings, &scene, own_prepare);
+    let fixes = suggest::suggest(&facts.text, &judged, &mut report.findings, &scene, own_prepare, holes::doubt(&holes));
     report.tree = tree(facts, &job.workdir());
     let (changed, undiffed) = changed(facts, &facts.source.written(job));
     report.changed = changed;

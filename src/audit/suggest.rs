@@ -55,13 +55,14 @@ pub enum Trial {
     Wrong,
 }
 
-/// Fills the suggestions of `findings`, and gives what they rest on.
+/// Fills the suggestions of `findings`, and gives what they rest on. `lack`: why what was shown here may be otherwise elsewhere.
 pub fn suggest(
     text: &str,
     judged: &[Judged],
     findings: &mut [Finding],
     scene: &Scene,
     drop_prepare: bool,
+    lack: Option<String>,
 ) -> Option<Fixes> {
     let plans = Plans { layout: Layout::read(text)?, calls: Vec::new(), plans: Vec::new(), drop_prepare };
     let mut fixes = Fixes { plans, fixes: Vec::new() };
@@ -91,7 +92,8 @@ pub fn suggest(
             }
             None => continue,
         };
-        let doubt = doubt(judged, &plan, &kind, &fixes.plans.calls[call]);
+        let lack = lack.clone().filter(|_| kind == FixKind::Removal);
+        let doubt = doubt(judged, &plan, &kind, &fixes.plans.calls[call]).or(lack);
         let text = doubt.as_ref().map_or_else(|| words.clone(), |why| format!("{words}; unsafe, since {why}"));
         fixes.plans.plans.push(plan);
         let lines = (finding.line.unwrap_or(1), finding.end_line.or(finding.line).unwrap_or(1));

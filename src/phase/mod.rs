@@ -6,6 +6,7 @@
 mod checkpoint;
 pub mod interrupt;
 pub mod job;
+pub mod lacking;
 pub mod names;
 pub mod notes;
 pub mod output;

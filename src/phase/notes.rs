@@ -1,8 +1,12 @@
 //! What the prelude tells in files: why it died, and what a trace of processes can't show.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::stack::{self, Frame};
+use super::trace;
 use crate::tree::untrusted;
 
 /// Bytes; what is longer was not written by the prelude.
@@ -20,6 +24,9 @@ pub struct Note {
     pub kind: String,
     pub text: Vec<u8>,
     pub frames: Vec<Frame>,
+    pub cwd: PathBuf,
+    /// Nanoseconds of the trace's clock; none where the shell could not tell.
+    pub moment: Option<u64>,
 }
 
 /// `die` was called.
@@ -37,14 +44,24 @@ pub fn notes(ctl: &Path) -> Vec<Note> {
     let data = untrusted::read(&ctl.join("notes"), LIMIT).unwrap_or_default();
     let fields: Vec<&[u8]> = data.split(|b| *b == 0).collect();
     fields
-        .chunks_exact(3)
+        .chunks_exact(5)
         .take(MOST_NOTES)
         .map(|f| Note {
             kind: String::from_utf8_lossy(f[0]).into_owned(),
             text: head(f[1]).to_vec(),
             frames: stack::parse(f[2]),
+            cwd: OsString::from_vec(f[3].to_vec()).into(),
+            moment: moment(f[4]),
         })
         .collect()
+}
+
+/// The shell knows the time of day only, and that by microseconds.
+fn moment(text: &[u8]) -> Option<u64> {
+    let then: u64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos();
+    let ago = u64::try_from(now).ok()?.checked_sub(then.checked_mul(1000)?)?;
+    trace::now().checked_sub(ago)
 }
 
 fn head(text: &[u8]) -> &[u8] {

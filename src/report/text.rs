@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use annotate_snippets::{AnnotationKind, Group as Report1, Level as Title, Renderer, Snippet};
 
 use super::group::{Group, groups};
-use super::model::{EbuildReport, Finding, Level, Report, Status, Verdict};
+use super::model::{By, EbuildReport, Finding, Level, Report, Status, Verdict};
 use super::{near, plural, printable};
 
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +35,9 @@ pub fn print(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<(
     }
     for ebuild in &report.ebuilds {
         writeln!(out, "{}", line(ebuild))?;
+        for remark in remarks(ebuild) {
+            writeln!(out, "      {remark}")?;
+        }
     }
     summary(out, report)
 }
@@ -189,6 +192,9 @@ fn line(ebuild: &EbuildReport) -> String {
             // all that the last line counts, the unrun ones too
             let with = |verdict| ebuild.edits.iter().filter(|e| e.verdict == verdict).count();
             let mut text = format!("{}, {} live", plural(ebuild.edits.len(), "edit"), with(Verdict::Live));
+            if with(Verdict::Unknown) > 0 {
+                text.push_str(&format!(", {} unknown", with(Verdict::Unknown)));
+            }
             if with(Verdict::NotRun) > 0 {
                 text.push_str(&format!(", {} not run", with(Verdict::NotRun)));
             }
@@ -202,6 +208,13 @@ fn line(ebuild: &EbuildReport) -> String {
         _ => printable(ebuild.reason.as_deref().unwrap_or("no reason given")),
     };
     format!("{word:<5} {:<50} {what}", printable(&ebuild.cpv))
+}
+
+/// What is worth knowing of an ebuild and is no finding: its remarks, and why edits of its own could not be judged.
+fn remarks(ebuild: &EbuildReport) -> Vec<String> {
+    let open = ebuild.edits.iter().filter(|e| e.verdict == Verdict::Unknown && e.by == By::Ebuild);
+    let open = open.filter_map(|e| Some(format!("line {}: not judged: {}", e.origin.line, e.reason.as_ref()?)));
+    ebuild.remarks.iter().cloned().chain(open).map(|text| printable(&text)).collect()
 }
 
 fn summary(out: &mut dyn Write, report: &Report) -> io::Result<()> {

@@ -28,6 +28,21 @@ impl Case<'_> {
         unknown("its text is in the source, yet nothing shows why the command does nothing")
     }
 
+    /// `removed` by the files of the call alone: elsewhere its text is that of something else.
+    pub(super) fn removed_here(&self) -> Option<Explained> {
+        let own: Vec<&[u8]> = self.dead.own.iter().map(|o| o.content.as_slice()).collect();
+        let is_gone = |wanted: &Wanted| {
+            let after = self.bench.run(&wanted.script, &self.switches_of(wanted), &own);
+            after.is_some_and(|after| changes(&own, &after).iter().all(Option::is_none))
+        };
+        let reason = Some("its text is so short that files of other names have it, too".to_owned());
+        self.wanted().iter().any(is_gone).then(|| Explained { reason, ..of(Cause::Removed) })
+    }
+
+    fn switches_of(&self, wanted: &Wanted) -> Switches {
+        Switches { null_data: self.switches.null_data || wanted.across, ..self.switches.clone() }
+    }
+
     fn wanted(&self) -> Vec<Wanted> {
         let script = self.dead.script;
         if let Detail::Transliterate { .. } = self.command.detail {
@@ -50,8 +65,7 @@ impl Case<'_> {
     }
 
     fn is_gone(&self, wanted: &Wanted) -> bool {
-        let null_data = self.switches.null_data || wanted.across;
-        let switches = Switches { null_data, ..self.switches.clone() };
+        let switches = self.switches_of(wanted);
         let run = |contents: &[&[u8]]| Some(changes(contents, &self.bench.run(&wanted.script, &switches, contents)?));
         let query = Query {
             run: &run,

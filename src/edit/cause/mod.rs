@@ -94,10 +94,18 @@ fn tried(dead: &Dead, shelf: &Shelf, bench: &Bench) -> Explained {
         return explained;
     }
     let (elsewhere, unseen) = case.wrong_file();
-    if let Some(explained) = elsewhere {
-        return explained;
+    let common = elsewhere.as_ref().is_some_and(|e| !e.counts);
+    if let Some(Elsewhere { explained, rank, .. }) = elsewhere.filter(|e| e.counts) {
+        // a near miss in the file that is meant shows more than a text in a file of quite another name
+        let near = match rank {
+            0 => &[][..],
+            1 => &[Relax::LineEnding][..],
+            _ => &[Relax::LineEnding, Relax::Blanks, Relax::Quotes, Relax::Case][..],
+        };
+        return case.relaxed(near).unwrap_or(explained);
     }
-    let explained = case.drifted().unwrap_or_else(|| case.removed());
+    let here = || case.removed_here().filter(|_| common);
+    let explained = case.drifted().or_else(here).unwrap_or_else(|| case.removed());
     Explained { reason: unseen.sentence().or(explained.reason), ..explained }
 }
 
@@ -163,15 +171,35 @@ fn evidence(hits: &[Hit], note: &str) -> Vec<Evidence> {
     hits.iter().map(one).collect()
 }
 
+/// Files of the same suffix that have a short text for a reason.
+const FEW: usize = 3;
+
+/// Other files with the text.
+struct Elsewhere {
+    explained: Explained,
+    /// That of the nearest.
+    rank: u8,
+    /// Whether the text is more than one that is in some file of any tree.
+    counts: bool,
+}
+
+/// Whether a text is found in a file for more than being short.
+fn tells(literals: &[(Vec<u8>, bool)]) -> bool {
+    let words = |text: &[u8]| text.split(|b| !(b.is_ascii_alphanumeric() || *b == b'_')).map(<[u8]>::len).max();
+    let letters: usize = literals.iter().map(|(l, _)| l.iter().filter(|b| b.is_ascii_alphanumeric()).count()).sum();
+    letters >= 6 || literals.iter().any(|(text, _)| words(text).unwrap_or(0) >= 5)
+}
+
 /// The other files of the tree that a script changes, as a cause, and what the search did not see. `literals`: what a
-/// file must hold for it, and whether case does not count.
+/// file must hold for it, and whether case does not count. A short text is in some file of any tree: it counts in
+/// files of the same name, and in a few of the same suffix.
 fn elsewhere(
     run: &search::Run,
     literals: &[(Vec<u8>, bool)],
     own: &[Own],
     moment: u64,
     shelf: &Shelf,
-) -> (Option<Explained>, Unseen) {
+) -> (Option<Elsewhere>, Unseen) {
     let query = Query {
         run,
         literals: &literals.iter().map(|l| l.0.clone()).collect::<Vec<_>>(),
@@ -182,7 +210,20 @@ fn elsewhere(
         anywhere: false,
     };
     let Found { hits, unseen } = search::search(shelf, &query);
-    let found = (!hits.is_empty()).then(|| with(Cause::WrongFile, evidence(&hits, "matches here")));
+    let beside = |hit: &Hit| {
+        own.iter().any(|o| o.path.parent() == hit.path.parent() && o.path.extension() == hit.path.extension())
+    };
+    let most = match hits.first() {
+        Some(hit) if hit.rank == 0 || tells(literals) => usize::MAX,
+        Some(hit) if hit.rank == 1 || beside(hit) => FEW,
+        _ => 0,
+    };
+    let rank = hits.first().map_or(0, |h| h.rank);
+    let found = (!hits.is_empty()).then(|| Elsewhere {
+        explained: with(Cause::WrongFile, evidence(&hits, "matches here")),
+        rank,
+        counts: hits.len() <= most,
+    });
     (found, unseen)
 }
 
@@ -261,7 +302,7 @@ impl Case<'_> {
     }
 
     /// The cause, and what the search for it did not see.
-    fn wrong_file(&self) -> (Option<Explained>, Unseen) {
+    fn wrong_file(&self) -> (Option<Elsewhere>, Unseen) {
         let regexes = self.deciding();
         let literals = regexes.iter().filter_map(|r| Some((self.literal(r)?, r.ignore_case))).collect::<Vec<_>>();
         let run = |contents: &[&[u8]]| self.effect.lines(self.bench, &self.switches, contents);
@@ -297,22 +338,33 @@ impl Case<'_> {
     }
 
     fn drifted(&self) -> Option<Explained> {
+        self.relaxed(&Relax::ALL).or_else(|| self.near_version()).or_else(|| self.near_words())
+    }
+
+    /// A near miss by the first of `kinds` by which there is one.
+    fn relaxed(&self, kinds: &[Relax]) -> Option<Explained> {
         let own = self.contents();
-        for relax in Relax::ALL {
+        for relax in kinds {
             let Some(patches) = relax.patches(self.dead.script, self.command) else { continue };
             let Some(effect) = Effect::of(self.dead.script, self.command, &patches) else { continue };
             let mut switches = self.switches.clone();
-            if relax == Relax::RegexDialect {
+            if *relax == Relax::RegexDialect {
                 // --posix has less of the same dialect
                 switches.extended ^= !switches.posix;
                 switches.posix = false;
             }
             let contents: Vec<Vec<u8>> = self.dead.own.iter().map(|o| relax.content(&o.content)).collect();
             if let Some(evidence) = self.first_hit(&effect, &switches, &contents, &own, relax.note()) {
+                let line = evidence.first().and_then(|e| e.text.as_deref()).unwrap_or_default();
+                if *relax == Relax::RegexDialect
+                    && relax::is_text_here(self.dead.script, self.command, self.switches.extended, line.as_bytes())
+                {
+                    continue;
+                }
                 return Some(with(Cause::Drifted, evidence));
             }
         }
-        self.near_version().or_else(|| self.near_words())
+        None
     }
 
     /// A version that stands there with other numbers.

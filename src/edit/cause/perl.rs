@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::gap::Gap;
 use super::search::{Unseen, changes, first_change, text_of};
-use super::{Explained, Own, Shelf, elsewhere, fitted, of, relax, unknown, with, within_a_line, words};
+use super::{Elsewhere, Explained, Own, Shelf, elsewhere, fitted, of, relax, unknown, with, within_a_line, words};
 use crate::edit::budget::{Budget, OVER};
 use crate::edit::cause::relax::Relax;
 use crate::edit::perl::argv::Invocation;
@@ -142,8 +142,10 @@ impl Case<'_> {
             return explained;
         }
         let (elsewhere, unseen) = self.wrong_file();
-        if let Some(explained) = elsewhere {
-            return explained;
+        if let Some(Elsewhere { explained, rank, .. }) = elsewhere.filter(|e| e.counts) {
+            // its file's lines end otherwise: that shows more than a text in a file of another name
+            let near = if rank > 0 { self.near_miss(&[Relax::LineEnding]) } else { None };
+            return near.unwrap_or(explained);
         }
         let explained = self.drifted().unwrap_or_else(|| self.removed());
         Explained { reason: unseen.sentence().or(explained.reason), ..explained }
@@ -210,7 +212,7 @@ impl Case<'_> {
     }
 
     /// The cause, and what the search for it did not see.
-    fn wrong_file(&self) -> (Option<Explained>, Unseen) {
+    fn wrong_file(&self) -> (Option<Elsewhere>, Unseen) {
         if self.statement.deciding().is_empty() {
             return (None, Unseen::default());
         }
@@ -219,8 +221,12 @@ impl Case<'_> {
     }
 
     fn drifted(&self) -> Option<Explained> {
+        self.near_miss(&Relax::ALL).or_else(|| self.near_words(&self.statement.deciding()))
+    }
+
+    fn near_miss(&self, kinds: &[Relax]) -> Option<Explained> {
         let deciding = self.statement.deciding();
-        for relax in Relax::ALL.into_iter().filter(|r| *r != Relax::RegexDialect) {
+        for relax in kinds.iter().copied().filter(|r| *r != Relax::RegexDialect) {
             let patches: Vec<(Span, Vec<u8>)> = deciding.iter().filter_map(|r| self.relaxed(relax, r)).collect();
             let content_too = matches!(relax, Relax::LineEnding | Relax::Blanks | Relax::Quotes);
             if patches.is_empty() && !content_too {
@@ -232,7 +238,7 @@ impl Case<'_> {
                 return Some(with(Cause::Drifted, found));
             }
         }
-        self.near_words(&deciding)
+        None
     }
 
     fn relaxed(&self, relax: Relax, regex: &Regex) -> Option<(Span, Vec<u8>)> {

@@ -67,6 +67,18 @@ fn substituted(regex: &[u8], replacement: &[u8], delimiter: u8, extended: bool) 
     if solid.is_empty() || (!refers && solid.len() < 3) {
         return None;
     }
+    if !refers {
+        match proof(regex, &literal) {
+            Proof::None => return None,
+            Proof::Line => {
+                let (blanks, end) = (&b"^[[:space:]]*"[..], &b"[[:space:]]*$"[..]);
+                return Some([blanks, out.trim_ascii(), end].concat());
+            }
+            Proof::Start => return Some([b"^", out.as_slice()].concat()),
+            Proof::End => return Some([out.as_slice(), b"$"].concat()),
+            Proof::Text => {}
+        }
+    }
     let word = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
     let mut bounded = Vec::new();
     if word(replacement.first()) {
@@ -77,6 +89,35 @@ fn substituted(regex: &[u8], replacement: &[u8], delimiter: u8, extended: bool) 
         bounded.extend_from_slice(b"\\b");
     }
     Some(bounded)
+}
+
+/// How much of a line must be as a product without references, so that it shows where the product came from.
+#[derive(Debug, PartialEq, Eq)]
+enum Proof {
+    Text,
+    Start,
+    End,
+    Line,
+    None,
+}
+
+/// A product that is a part of what it replaces may have stood there by itself all along, and so may a short word.
+fn proof(regex: &[u8], product: &[u8]) -> Proof {
+    let text = product.trim_ascii();
+    let plain: Vec<u8> = bare(regex).into_iter().filter(|b| *b != b'\\').collect();
+    let (starts, ends) = (regex.starts_with(b"^"), regex.ends_with(b"$") && !regex.ends_with(b"\\$"));
+    let words = text.split(|b| !(b.is_ascii_alphanumeric() || *b == b'_')).filter(|w| !w.is_empty()).count();
+    let telling = words > 1 || text.len() >= 6;
+    if memchr::memmem::find(&plain, text).is_none() {
+        let common = text.len() < 4 && text.iter().all(u8::is_ascii_alphabetic);
+        return if common && !(starts && ends) { Proof::None } else { Proof::Text };
+    }
+    match (starts && plain.ends_with(product), ends && plain.starts_with(product)) {
+        (true, _) if telling => Proof::Start,
+        (_, true) if telling => Proof::End,
+        _ if words > 1 => Proof::Line,
+        _ => Proof::None,
+    }
 }
 
 fn ends_in_reference(replacement: &[u8]) -> bool {
@@ -154,5 +195,17 @@ mod tests {
         assert_eq!(made("x", ""), None);
         assert_eq!(made("x", "1"), None);
         assert_eq!(made("x", "\\U&"), None);
+    }
+
+    #[test]
+    fn a_part_of_the_pattern_shows_nothing_by_itself() {
+        assert_eq!(made("target doc", "target"), None);
+        assert_eq!(made("foo-static", "foo"), None);
+        assert_eq!(made("libs", "lib"), None);
+        assert_eq!(made("foo", "bar"), None);
+        assert_eq!(made("^#use_strict", "use_strict").as_deref(), Some("^use_strict"));
+        let line = made("all: foo doc", "all: foo");
+        assert_eq!(line.as_deref(), Some("^[[:space:]]*all: foo[[:space:]]*$"));
+        assert_eq!(made("echo -n", "printf").as_deref(), Some("\\bprintf\\b"));
     }
 }

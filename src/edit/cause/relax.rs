@@ -1,6 +1,7 @@
 //! Overlooking one thing: the forms of a command that would match where it narrowly does not.
 
 use super::alone::Patch;
+use crate::edit::sed::literal::bracket_end;
 use crate::edit::sed::script::{Detail, Regex, Script, ScriptCommand, Span};
 
 /// What is overlooked; the name is the note of the evidence.
@@ -68,6 +69,42 @@ impl Relax {
         let content_too = matches!(self, Relax::Blanks | Relax::Quotes);
         (content_too || !patches.is_empty()).then_some(patches)
     }
+}
+
+/// Whether signs of `command` that mean something in the other dialect only are text. `line`: what that dialect would
+/// change. A replacement that has such a sign repeats it; a group that nothing repeats, chooses within or refers to groups
+/// nothing, and stands for the parentheses that are in the line, too.
+pub fn is_text_here(script: &Script, command: &ScriptCommand, extended: bool, line: &[u8]) -> bool {
+    let signs: Vec<u8> =
+        regexes(script, command).iter().flat_map(|r| signs(script.source(&r.span), !extended)).collect();
+    let replacement = match &command.detail {
+        Detail::Substitute(s) => script.source(&s.replacement),
+        _ => b"",
+    };
+    let refers = replacement.windows(2).any(|w| w[0] == b'\\' && w[1].is_ascii_digit());
+    let repeats = signs.iter().any(|sign| replacement.contains(sign));
+    let groups = signs.contains(&b'(');
+    let useful = refers || signs.iter().any(|sign| b"|?+*{".contains(sign));
+    !refers && repeats || groups && !useful && line.iter().any(|b| b"()".contains(b))
+}
+
+/// What a regular expression has of the signs that mean something in one dialect and are text in the other, as they
+/// are to be read in the dialect `extended`; with a star behind a group, which repeats it.
+fn signs(regex: &[u8], extended: bool) -> Vec<u8> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = regex.get(at) {
+        let escaped = byte == b'\\';
+        let sign = if escaped { regex.get(at + 1).copied().unwrap_or(byte) } else { byte };
+        at += 1 + usize::from(escaped);
+        if !escaped && byte == b'[' {
+            at = bracket_end(regex, at);
+        } else if escaped != extended && b"(){}|+?".contains(&sign) {
+            found.push(sign);
+            found.extend(regex.get(at).filter(|next| sign == b')' && **next == b'*'));
+        }
+    }
+    found
 }
 
 /// The regular expressions that decide whether `command` does anything: its own, and those of the blocks around it.

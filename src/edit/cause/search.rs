@@ -42,7 +42,8 @@ pub struct Hit {
     /// From 1.
     pub line: u32,
     pub text: Vec<u8>,
-    rank: u8,
+    /// How near its name is to that of the file that was meant: the same, the same suffix, another.
+    pub rank: u8,
 }
 
 /// What a search came to.
@@ -205,6 +206,15 @@ pub fn counts(path: &Path) -> bool {
             matches!(part.as_str(), "doc" | "docs" | "documentation" | "man" | "changelogs" | "changelog.d")
         })
     });
+    // what describes the work of others on the program builds it elsewhere
+    let of_others = name.starts_with("dockerfile") || name == "appveyor.yml" || name == "azure-pipelines.yml";
+    let hidden = |c: std::path::Component| {
+        let part = c.as_os_str().to_string_lossy();
+        [".github", ".gitlab", ".circleci", ".travis", ".cirrus", ".drone"].iter().any(|p| part.starts_with(p))
+    };
+    if of_others || path.components().any(hidden) {
+        return false;
+    }
     // a build description of the documentation is one
     let builds = name == "cmakelists.txt" || name.starts_with("makefile") || name == "meson.build" || name == "conf.py";
     builds || !(in_docs || NAMES.contains(&stem) || SUFFIXES.contains(&suffix))

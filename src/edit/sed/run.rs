@@ -2,9 +2,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::argv::{Invocation, PieceKind};
 use crate::edit::run;
 pub use crate::edit::run::{End, Finished, Limits};
 
@@ -38,6 +40,29 @@ impl Sed {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What sed says of the script of a call, where it refuses it; none where that hangs on a script file.
+    pub fn refusal(&self, call: &Invocation) -> Option<String> {
+        let mut arguments: Vec<OsString> = vec!["--sandbox".into(), "-n".into()];
+        arguments.extend(call.flags.posix.then(|| "--posix".into()));
+        let mut extended = false;
+        for piece in &call.pieces {
+            (piece.kind != PieceKind::File).then_some(())?;
+            if piece.flags.extended && !extended {
+                extended = true;
+                arguments.push("-E".into());
+            }
+            arguments.extend(["-e".into(), OsString::from_vec(piece.text.clone())]);
+        }
+        arguments.push("/dev/null".into());
+        let dir = crate::edit::scratch::dir().ok()?;
+        let run = self.run(dir.path(), &arguments, &[], Limits::default(), |_| {}).ok()?;
+        let words = run.errors.split(|b| *b == b'\n').next()?;
+        let words = String::from_utf8_lossy(words);
+        // sed: -e expression #1, char 9: unterminated `s' command
+        let place = words.find("expression #").filter(|_| run.end == End::Exit(1) && !words.contains("sandbox"))?;
+        Some(words[place..].to_owned())
     }
 
     /// Runs sed in `dir` with nothing but `variables` in its environment; `sink` is given its output as it comes.

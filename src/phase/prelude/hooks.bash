@@ -46,6 +46,7 @@ eb_begin() {
 	export PATH=${EB_BIN}:${PATH}
 	eb_overrides
 	[[ $1 == pkg_setup ]] || eb_stub_missing_tools
+	eb_watch_missing
 	eb_trace_on
 }
 eb_end() {

@@ -58,6 +58,7 @@ if [[ -n ${EB_PORTAGE} ]]; then
 	exit 0
 fi
 eb_stub_missing_tools
+eb_watch_missing
 
 if [[ -z ${EB_SKIP_SETUP} ]] && declare -F pkg_setup > /dev/null; then
 	eb_phase pkg_setup

@@ -1,4 +1,4 @@
-# What regenerates build systems is recorded, not run, where the tools are missing
+# What regenerates build systems is recorded, not run, where the tools are missing; so is what else the machine lacks
 
 eb_stub_missing_tools() {
 	local eb_fn
@@ -16,4 +16,18 @@ eb_stub_missing_tools() {
 eb_stub() {
 	declare -F "$1" > /dev/null || return 0
 	eval "$1() { eb_note stubbed '$1'; }"
+}
+
+# what a phase calls and is not here: bash runs this in a process of its own
+eb_watch_missing() {
+	command_not_found_handle() {
+		local eb_words eb_use=done eb_out
+		{ eb_out=$(stat -Lc %d:%i /dev/fd/3 2> /dev/null); } 3>&1
+		# its answer is read by something else
+		[[ ${eb_out} == "${EB_OUTPUT}" || -f /dev/fd/1 ]] || eb_use=read
+		printf -v eb_words '%s\x1f' "${eb_use}" "$@"
+		eb_note missing "${eb_words}"
+		printf '%s: line %s: %s: command not found\n' "${BASH_SOURCE[1]}" "${BASH_LINENO[0]}" "$1" >&2
+		return 127
+	}
 }

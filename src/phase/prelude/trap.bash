@@ -3,8 +3,10 @@
 EB_ITEM=$'\x1f' EB_LIST=$'\x1d'
 EB_TRAP='EB_AT="${BASH_SOURCE[@]/%/${EB_ITEM}}${EB_LIST}${LINENO}${EB_ITEM}${BASH_LINENO[@]/%/${EB_ITEM}}${EB_LIST}${FUNCNAME[@]/%/${EB_ITEM}}"'
 
-# a note for the report: kind, text and the place where it happened
-eb_note() { printf '%s\0%s\0%s\0' "$1" "$2" "${EB_AT}" >> "${EB_CTL}/notes"; }
+# a note for the report: kind, text, and the place, the folder and the moment (in microseconds) where it happened
+eb_note() {
+	printf '%s\0%s\0%s\0%s\0%s\0' "$1" "$2" "${EB_AT}" "$(builtin pwd -P)" "${EPOCHREALTIME/[!0-9]}" >> "${EB_CTL}/notes"
+}
 
 eb_trace_on() {
 	EB_TRACED=1
