@@ -71,7 +71,7 @@ mod tests {
         for word in ["src/a/b", "s/a", "sa/b/c/", "s-a-b-c", "Makefile", ""] {
             assert!(!is_command(word.as_bytes()), "{word}");
         }
-        let of = |option: &str| suffix(&Invocation::parse(&words(&["sed", option, "-e", "p", "f"]), false).unwrap());
+        let of = |option: &str| suffix(&Invocation::parse(&words(["sed", option, "-e", "p", "f"]), false).unwrap());
         assert!(of("-ir").unwrap().ends_with("write -i -r for the option -r"));
         assert!(of("-i").is_none() && of("-i.bak").is_none() && of("-i.orig").is_none() && of("-ri").is_none());
     }
