@@ -215,7 +215,8 @@ fn elsewhere(
     };
     let most = match hits.first() {
         Some(hit) if hit.rank == 0 || tells(literals) => usize::MAX,
-        Some(hit) if hit.rank == 1 || beside(hit) => FEW,
+        // an expression may have no text that it can't do without
+        Some(hit) if hit.rank == 1 || beside(hit) || literals.is_empty() => FEW,
         _ => 0,
     };
     let rank = hits.first().map_or(0, |h| h.rank);
