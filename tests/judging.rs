@@ -316,6 +316,10 @@ fn what_reads_writes_or_runs_has_a_cause_too() {
     ]);
     let ebuild = prepared("\tsed 's/nope/x/' < a.txt > out || die\n\tsed 's/alpha/alpha/' < a.txt > out2 || die\n");
     assert_eq!(findings(&ebuild), [format!("DeadSed {FIRST} removed"), format!("IdentityEdit {}", FIRST + 1)]);
+    // whoever picks lines may get all of them
+    let ebuild = prepared("\tsed -n '/a/p' a.txt > all || die\n\tsed -n '/./p;$=' a.txt > b.txt || die\n");
+    let none: [String; 0] = [];
+    assert_eq!(findings(&ebuild), none);
 }
 
 #[test]

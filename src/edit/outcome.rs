@@ -118,7 +118,15 @@ fn sed(record: &Record, asked: bool) -> CallOutcome {
             let verdict = if read || record.targets.is_empty() { Verdict::NoOutput } else { Verdict::PathGone };
             CallOutcome::of(verdict)
         }
-        Stream::File { path, contents } => written(record, path, contents),
+        Stream::File { path, contents } => {
+            let mut written = written(record, path, contents);
+            // whoever picks lines may get all of them
+            if Wanted::of(&call).only_picks() {
+                written.verdict = Verdict::Filter;
+                written.files.iter_mut().for_each(|file| file.verdict = Verdict::Filter);
+            }
+            written
+        }
         Stream::Null if !Wanted::of(&call).beside_nothing(asked) => CallOutcome::of(Verdict::NoOutput),
         Stream::Pipe | Stream::Null | Stream::Other => CallOutcome::of(Verdict::Filter),
     };

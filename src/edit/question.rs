@@ -53,6 +53,11 @@ impl Wanted {
     pub fn beside_nothing(self, asked: bool) -> bool {
         self.unknown || self.quiet || self.status || self.beside_a_log(asked)
     }
+
+    /// Whether it prints lines as they are, those that it is told to print.
+    pub fn only_picks(self) -> bool {
+        self.quiet && !self.edits && !self.unknown
+    }
 }
 
 /// The file that a command writes.

@@ -1,5 +1,7 @@
 //! Near misses by one word: a line that has all that a pattern wants but a word, as `foo = bar2` for `foo = bar1`.
 
+use memchr::memmem;
+
 use super::fitted::{Atom, atoms};
 use super::words;
 
@@ -47,10 +49,7 @@ impl Gap {
 
     /// Whether what is left of the pattern says something.
     fn tells(&self) -> bool {
-        let words = |text: &[u8]| -> usize {
-            let words = text.split(|b| !(b.is_ascii_alphanumeric() || *b == b'_'));
-            words.filter(|w| w.len() > 1 && words::tells(w)).map(<[u8]>::len).sum()
-        };
+        let words = words_of;
         // what stands before the last word is the name of something more often than not
         let ends = !self.tail.iter().any(u8::is_ascii_alphanumeric);
         words(&self.head) > 0 && ends || words(&self.head) + words(&self.tail) >= self.word.len().max(4)
@@ -68,20 +67,37 @@ impl Gap {
 
     /// The line (from 1) that has another word there, of the same kind or for the same name.
     pub fn nearest(&self, content: &[u8]) -> Option<(u32, Vec<u8>)> {
-        let finder = memchr::memmem::Finder::new(&self.head);
+        let (head, tail) = (memmem::Finder::new(&self.head), memmem::Finder::new(&self.tail));
+        let wants_tail = self.tail.iter().any(u8::is_ascii_alphanumeric);
         let lines = (1u32..).zip(content.split(|b| *b == b'\n'));
         // between head and tail stands another word; what a last word's tail is (a bracket) may be further on
-        let found: Vec<(u32, &[u8], usize)> =
-            lines.filter_map(|(number, line)| Some((number, line, finder.find(line)?))).take(MOST + 1).collect();
-        let near = |(_, line, at): &&(u32, &[u8], usize)| {
-            let rest = &line[at + self.head.len()..];
-            if memchr::memmem::find(rest, &self.tail).is_none() && self.tail.iter().any(u8::is_ascii_alphanumeric) {
-                return false;
-            }
-            let named = self.assigns() && line[..*at].trim_ascii().is_empty() && !rest.trim_ascii().is_empty();
-            named || self.is_like(rest)
+        let alike = |(number, line): (u32, &'_ [u8])| {
+            let at = head.find(line)?;
+            let to = tail.find(&line[at + self.head.len()..]);
+            (to.is_some() || !wants_tail).then_some((number, at, to))
         };
-        found.iter().filter(|_| found.len() <= MOST).find(near).map(|(number, line, _)| (*number, line.to_vec()))
+        let found: Vec<_> = lines.clone().filter_map(alike).take(MOST + 1).collect();
+        let line_of = |number: u32| lines.clone().nth(number as usize - 1).map_or(&b""[..], |(_, line)| line);
+        let near = |(number, at, to): &&(u32, usize, Option<usize>)| {
+            let line = line_of(*number);
+            let rest = &line[at + self.head.len()..];
+            let named = self.assigns() && line[..*at].trim_ascii().is_empty() && !rest.trim_ascii().is_empty();
+            named || self.is_like(rest) || self.is_value(rest) || to.is_some_and(|to| self.ends_alike(&rest[..to]))
+        };
+        found.iter().filter(|_| found.len() <= MOST).find(near).map(|(number, ..)| (*number, line_of(*number).to_vec()))
+    }
+
+    /// Whether it is an option with another value.
+    fn is_value(&self, rest: &[u8]) -> bool {
+        let option = self.head.strip_suffix(b"=").and_then(|head| head.strip_prefix(b"-")).unwrap_or_default();
+        let is_name = option.len() > 2 && option.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+        is_name && rest.first().is_some_and(u8::is_ascii_alphanumeric)
+    }
+
+    /// Whether another word stands before a tail that tells more than the word does, as of a path that was moved.
+    fn ends_alike(&self, before: &[u8]) -> bool {
+        let told: usize = words_of(&self.tail);
+        self.head.is_empty() && told > self.word.len() && before.last().is_some_and(u8::is_ascii_alphanumeric)
     }
 
     /// Whether a text begins with half of the word, or with a number where that is one.
@@ -90,6 +106,12 @@ impl Gap {
         let number = self.word.iter().all(u8::is_ascii_digit) && rest.first().is_some_and(u8::is_ascii_digit);
         number || same * 2 >= self.word.len()
     }
+}
+
+/// Letters of the words that tell something.
+fn words_of(text: &[u8]) -> usize {
+    let words = text.split(|b| !(b.is_ascii_alphanumeric() || *b == b'_'));
+    words.filter(|w| w.len() > 1 && words::tells(w)).map(<[u8]>::len).sum()
 }
 
 #[cfg(test)]
@@ -110,6 +132,10 @@ mod tests {
         assert_eq!(Gap::all(b"set(FOO 1)", false)[0].open, b"set(FOO .*)");
         assert_eq!(near("CFLAGS = -O2 -g", "x\nCFLAGS = -O3 -g\n"), Some(2));
         assert_eq!(near("-O2 -Wall -pipe", "flags = -Os -Wall -pipe\n"), Some(1));
+        assert_eq!(near("-march=native", "x\nset(FLAGS -march=znver2)\n"), Some(2));
+        let many = "def test_a():\n".repeat(9);
+        assert_eq!(near("def test_no(tmp_path):", &(many + "def test_no_bare(tmp_path):\n")), Some(10));
+        assert_eq!(near("modules\\/oniguruma", "a\n\tvendor/oniguruma/x \\\n\tvendor/oniguruma/y\n"), Some(2));
     }
 
     #[test]
@@ -118,6 +144,8 @@ mod tests {
         assert_eq!(near("find_package(Git", "find_package(Gtk)\n"), None);
         assert_eq!(near("use_it foo1", &"use_it foo2\n".repeat(4)), None);
         assert_eq!(near("foo=bar", "my_foo=\n"), None);
+        assert_eq!(near("modules\\/oniguruma", "### Build oniguruma\n"), None);
+        assert_eq!(near("longer_word/foo", "other/foo"), None);
         assert_eq!(near("foo.*bar1", "foo bar2"), None);
         for odd in ["", "^$", "\\", "[", "a"] {
             assert_eq!(near(odd, "a\n"), None);

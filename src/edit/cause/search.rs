@@ -206,18 +206,25 @@ pub fn counts(path: &Path) -> bool {
             matches!(part.as_str(), "doc" | "docs" | "documentation" | "man" | "changelogs" | "changelog.d")
         })
     });
-    // what describes the work of others on the program builds it elsewhere
-    let of_others = name.starts_with("dockerfile") || name == "appveyor.yml" || name == "azure-pipelines.yml";
-    let hidden = |c: std::path::Component| {
-        let part = c.as_os_str().to_string_lossy();
-        [".github", ".gitlab", ".circleci", ".travis", ".cirrus", ".drone"].iter().any(|p| part.starts_with(p))
-    };
-    if of_others || path.components().any(hidden) {
+    if of_others(&name) || path.components().any(|c| in_others(&c.as_os_str().to_string_lossy())) {
         return false;
     }
     // a build description of the documentation is one
     let builds = name == "cmakelists.txt" || name.starts_with("makefile") || name == "meson.build" || name == "conf.py";
     builds || !(in_docs || NAMES.contains(&stem) || SUFFIXES.contains(&suffix))
+}
+
+/// Files that build the program elsewhere, or that are made from it.
+fn of_others(name: &str) -> bool {
+    const NAMES: &[&str] = &["appveyor.yml", "azure-pipelines.yml", "pkg-info", "install", "install.txt"];
+    NAMES.contains(&name) || name.starts_with("dockerfile") || name.ends_with(".lsm")
+}
+
+/// Folders and files that such files lie in.
+fn in_others(part: &str) -> bool {
+    const BEGINNINGS: &[&str] = &[".github", ".gitlab", ".circleci", ".travis", ".cirrus", ".drone"];
+    let ends = [".egg-info", ".dist-info"].iter().any(|end| part.ends_with(end));
+    ends || BEGINNINGS.iter().any(|beginning| part.starts_with(beginning))
 }
 
 #[cfg(test)]
@@ -226,7 +233,9 @@ mod tests {
 
     #[test]
     fn texts_about_the_program_do_not_count() {
-        for name in ["README.md", "COPYING", "a/docs/x.c", "NEWS.2020", "ChangeLog-1"] {
+        for name in
+            ["README.md", "COPYING", "a/docs/x.c", "NEWS.2020", "ChangeLog-1", "PKG-INFO", "x.egg-info/requires.txt"]
+        {
             assert!(!counts(Path::new(name)), "{name}");
         }
         for name in ["CMakeLists.txt", "docs/CMakeLists.txt", "install.sh.in", "src/a.c", "doc/Makefile.am"] {
