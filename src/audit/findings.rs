@@ -73,7 +73,7 @@ pub fn of_edit(rule: Rule, edit: &Edit, message: String) -> Finding {
 
 fn edit(judged: &Judged, failure: Option<&Failure>, scene: &Scene, found: &mut Vec<Finding>) {
     let edit = &judged.edit;
-    if let Some(help) = misread::expression(judged) {
+    if let Some(help) = misread::expression(judged).filter(|_| failure.is_none()) {
         let mut finding = of_edit(Rule::DeadSed, edit, format!("sed refused this edit: {help}"));
         finding.cause = Some(Cause::BadScript);
         found.push(finding);

@@ -74,7 +74,8 @@ fn missing(note: &Note) -> Option<Hole> {
     let (read, name) = (words.next()? == b"read", String::from_utf8_lossy(words.next()?).into_owned());
     let words: Vec<&[u8]> = words.filter(|w| !w.is_empty()).collect();
     let asks = |w: &&[u8]| matches!(*w, b"--version" | b"--help" | b"-V" | b"-h" | b"-v");
-    let named = words.iter().filter(|w| !w.starts_with(b"-") || w.contains(&b'='));
+    // a value that is empty names nothing
+    let named = words.iter().filter(|w| !w.ends_with(b"=") && (!w.starts_with(b"-") || w.contains(&b'=')));
     let path = |w: &&[u8]| {
         let path = w.rsplit(|b| *b == b'=').next().unwrap_or_default();
         note.cwd.join(OsStr::from_bytes(path.strip_prefix(b"./").unwrap_or(path)))
@@ -278,9 +279,10 @@ fn leave_open(judged: &mut Judged, open: &BTreeMap<String, &Hole>) {
             target.verdict = Verdict::Unknown;
         }
     }
-    for command in edit.commands.iter_mut().filter(|c| !refused && c.verdict == Verdict::Dead && !settled(c.cause)) {
+    let told = |verdict: Verdict| matches!(verdict, Verdict::Dead | Verdict::PathGone);
+    for command in edit.commands.iter_mut().filter(|c| !refused && told(c.verdict) && !settled(c.cause)) {
         let files = command.targets.iter_mut().filter(|t| open.contains_key(&t.path));
-        let mut dead = files.filter(|t| t.verdict == Verdict::Dead).peekable();
+        let mut dead = files.filter(|t| told(t.verdict)).peekable();
         if dead.peek().is_none() {
             continue;
         }
@@ -316,6 +318,11 @@ mod tests {
         let holes = holes(&[note("missing", &text)], b"");
         let there = State::File { md5: String::new(), size: 1 };
         files.iter().map(|f| holes[0].may_write(Path::new(f), &there)).collect()
+    }
+
+    #[test]
+    fn an_empty_value_names_no_folder() {
+        assert_eq!(writes("make CC=gcc PREFIX=", &["/w/s/a.c", "/w/s/gcc"]), [false, true]);
     }
 
     #[test]

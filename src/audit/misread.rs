@@ -24,6 +24,9 @@ pub fn expression(judged: &Judged) -> Option<String> {
             })
         };
         let piece = call.pieces.iter().find(|p| p.kind == PieceKind::Expression && is_option(&p.text))?;
+        if piece.text == b"-e" {
+            return Some("-e takes -e for its expression: write it once".to_owned());
+        }
         let option = show(&piece.text);
         Some(format!("-e takes {option} for its expression: write {option} before -e"))
     })

@@ -163,7 +163,6 @@ impl Snapshot {
     ) -> Result<Snapshot, SnapshotError> {
         let count = AtomicUsize::new(0);
         let gauge = Gauge::new(most);
-        // threads take entries from the walk as it goes on, so that hashing begins with the first file
         let walk = Walk::new(root).map_err(|source| SnapshotError::Read { path: PathBuf::new(), source })?;
         // threads take entries from the walk as it goes on, so that hashing begins with the first file
         let found = walk.par_bridge().filter_map(|item| {

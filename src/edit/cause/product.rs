@@ -112,12 +112,22 @@ fn proof(regex: &[u8], product: &[u8]) -> Proof {
         let common = text.len() < 4 && text.iter().all(u8::is_ascii_alphabetic);
         return if common && !(starts && ends) { Proof::None } else { Proof::Text };
     }
+    // the name that a longer one ends in
+    if !starts && words == 1 && plain.ends_with(product) && is_name(text) {
+        return Proof::Text;
+    }
     match (starts && plain.ends_with(product), ends && plain.starts_with(product)) {
         (true, _) if telling => Proof::Start,
         (_, true) if telling => Proof::End,
         _ if words > 1 => Proof::Line,
         _ => Proof::None,
     }
+}
+
+/// Whether a word is one that nobody writes but for the thing of that name.
+fn is_name(word: &[u8]) -> bool {
+    let inner = word.iter().skip(1).any(|b| b.is_ascii_uppercase() || *b == b'_');
+    word.len() >= 8 && inner && word.iter().any(u8::is_ascii_lowercase)
 }
 
 fn ends_in_reference(replacement: &[u8]) -> bool {
@@ -202,6 +212,9 @@ mod tests {
         assert_eq!(made("target doc", "target"), None);
         assert_eq!(made("foo-static", "foo"), None);
         assert_eq!(made("libs", "lib"), None);
+        assert_eq!(made("DESTINATION lib", "DESTINATION "), None);
+        let name = made("Driver::GetResourcesPath", "GetResourcesPath");
+        assert_eq!(name.as_deref(), Some("\\bGetResourcesPath\\b"));
         assert_eq!(made("foo", "bar"), None);
         assert_eq!(made("^#use_strict", "use_strict").as_deref(), Some("^use_strict"));
         let line = made("all: foo doc", "all: foo");

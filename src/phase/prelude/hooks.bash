@@ -42,7 +42,7 @@ eb_begin() {
 	[[ -z ${EB_KEPT@a} ]] || eb_restore
 	export EB_PHASE=${EBUILD_PHASE_FUNC} EB_SHELL=${BASHPID} EB_AT= EB_OUTPUT
 	echo "${EBUILD_PHASE_FUNC}" > "${EB_CTL}/phase"
-	EB_OUTPUT=$(stat -Lc %d:%i /dev/fd/1)
+	{ EB_OUTPUT=$(stat -Lc %d:%i /dev/fd/3); } 3>&1
 	export PATH=${EB_BIN}:${PATH}
 	eb_overrides
 	[[ $1 == pkg_setup ]] || eb_stub_missing_tools

@@ -18,15 +18,17 @@ eb_stub() {
 	eval "$1() { eb_note stubbed '$1'; }"
 }
 
-# what a phase calls and is not here: bash runs this in a process of its own
+# what a phase of the source calls and is not here: bash runs this in a process of its own
 eb_watch_missing() {
 	command_not_found_handle() {
 		local eb_words eb_use=done eb_out
+		# what it needs itself may be missing, too
+		unset -f command_not_found_handle
 		{ eb_out=$(stat -Lc %d:%i /dev/fd/3 2> /dev/null); } 3>&1
 		# its answer is read by something else
-		[[ ${eb_out} == "${EB_OUTPUT}" || -f /dev/fd/1 ]] || eb_use=read
+		[[ ${eb_out} == "${EB_OUTPUT}" || -f /dev/fd/1 || /dev/fd/1 -ef /dev/null ]] || eb_use=read
 		printf -v eb_words '%s\x1f' "${eb_use}" "$@"
-		eb_note missing "${eb_words}"
+		[[ ${EB_PHASE} != src_* ]] || eb_note missing "${eb_words}"
 		printf '%s: line %s: %s: command not found\n' "${BASH_SOURCE[1]}" "${BASH_LINENO[0]}" "$1" >&2
 		return 127
 	}

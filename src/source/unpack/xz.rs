@@ -28,20 +28,19 @@ impl MemberFormat for XzMember {
     fn start(&self, mut input: Input) -> Self::Decoder {
         let size = input.fill_buf().ok().and_then(dictionary::of_xz).unwrap_or(dictionary::USUAL);
         let turn = self.0.take().filter(|_| size < Turn::BYTES);
-        let threads = turn.is_some();
-        self.0.set(turn);
         let mut share = None;
-        let stream = match threads {
-            true => side_by_side(),
-            false => {
+        let stream = match turn {
+            Some(_) => side_by_side(),
+            None => {
                 share = Share::take(size);
                 Stream::new_stream_decoder(needed(size), 0)
             }
         };
-        XzReader { input, stream, size, share }
+        XzReader { input, stream, size, share, threads: turn.is_some(), turn }
     }
 
     fn give_back(&self, decoder: Self::Decoder) -> Input {
+        self.0.set(decoder.turn);
         decoder.input
     }
 
@@ -74,21 +73,32 @@ pub(super) struct XzReader {
     /// Bytes of the dictionary that there is memory for.
     size: u64,
     share: Option<Share>,
+    /// It may keep what several threads decoded.
+    threads: bool,
+    turn: Option<Turn>,
 }
 
 impl XzReader {
     /// Waits for the memory of a block that looks back farther than those before it.
     fn grow(&mut self) -> io::Result<()> {
         let stream = self.stream.as_mut().map_err(|error| *error)?;
-        while let Err(error) = stream.set_memlimit(needed(self.size)) {
-            if error != Error::MemLimit || needed(self.size) == MEMORY {
-                return Err(io::Error::other(format!("its decoder wants more than {} MiB of memory", MEMORY >> 20)));
+        let too_much = || io::Error::other(format!("its decoder wants more than {} MiB of memory", MEMORY >> 20));
+        // a decoder by threads does not say that it wants more than what it is given now
+        while needed(self.size) <= stream.memlimit() {
+            if needed(self.size) == MEMORY {
+                return Err(too_much());
             }
             self.size *= 2;
         }
-        // what is given back first can't be waited for in a circle
-        self.share = None;
-        self.share = Share::take(self.size);
+        while let Err(error) = stream.set_memlimit(needed(self.size)) {
+            if error != Error::MemLimit || needed(self.size) == MEMORY {
+                return Err(too_much());
+            }
+            self.size *= 2;
+        }
+        // who waits holds nothing, else all would wait in a circle
+        (self.share, self.turn) = (None, None);
+        self.share = Share::take(self.size + if self.threads { Turn::BYTES } else { 0 });
         Ok(())
     }
 }
@@ -166,6 +176,7 @@ mod tests {
         assert!(data.starts_with(&some) && error.is_some());
         assert!(unpacked(&[&whole[..], b"rubbish"].concat(), Turn::take()).1.is_some());
     }
+
     #[test]
     fn a_later_block_may_look_back_farther_than_the_first() {
         let stream = |dictionary: u32, data: &[u8]| {
@@ -175,7 +186,8 @@ mod tests {
             liblzma::bufread::XzEncoder::new_stream(data, filters.unwrap()).read_to_end(&mut out).unwrap();
             out
         };
-        let (small, large) = (stream(1 << 20, b"small"), stream(96 << 20, b"large"));
+        // more than the threads have, and together with that more than there is
+        let (small, large) = (stream(1 << 20, b"small"), stream(256 << 20, b"large"));
         // the blocks of both in one stream: the indexes at their ends are left out, so it ends too early
         let [small, large] = [small, large].map(|whole| {
             let index = u32::from_le_bytes(whole[whole.len() - 8..whole.len() - 4].try_into().unwrap());
@@ -183,8 +195,8 @@ mod tests {
             whole[..end].to_vec()
         });
         let both = [&small[..], &large[12..]].concat();
-        for turn in [None, Turn::take()] {
-            let (data, error) = unpacked(&both, turn);
+        for threads in [false, true] {
+            let (data, error) = unpacked(&both, threads.then(Turn::take).flatten());
             assert_eq!((&data[..], error.as_deref()), (&b"smalllarge"[..], Some("premature eof")));
         }
         let (_, error) = unpacked(&[&small[..], &stream(1536 << 20, b"huge")[12..]].concat(), None);
