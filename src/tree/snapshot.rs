@@ -76,7 +76,7 @@ pub struct Stamp {
 impl Stamp {
     // other types on other machines
     #[allow(clippy::unnecessary_cast)]
-    fn of_stat(stat: &Stat) -> Stamp {
+    pub(super) fn of_stat(stat: &Stat) -> Stamp {
         Stamp {
             ino: stat.st_ino as u64,
             size: stat.st_size as u64,

@@ -14,16 +14,19 @@ use rustix::io::Errno;
 
 use super::untrusted;
 
+/// The folder whose tree is read.
+pub(super) struct Root(pub(super) OwnedFd);
+
 /// Each entry after the folder that it is in. What vanishes meanwhile is passed over.
 pub struct Walk {
-    root: OwnedFd,
+    root: Root,
     now: Option<Listing>,
     /// To be opened, and how deep they are. They are not held open, since there may be many.
     folders: Vec<(PathBuf, usize)>,
 }
 
 /// The folder that is being listed.
-struct Listing {
+pub(super) struct Listing {
     folder: Arc<OwnedFd>,
     items: Dir,
     path: PathBuf,
@@ -36,7 +39,7 @@ pub type Error = (PathBuf, io::Error);
 /// A name in a folder that is held open.
 pub struct Found {
     folder: Arc<OwnedFd>,
-    name: OsString,
+    pub(super) name: OsString,
     /// Below the root.
     pub path: PathBuf,
     /// 1 of what lies in the root.
@@ -49,12 +52,15 @@ impl Walk {
     pub fn new(root: &Path) -> io::Result<Walk> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let root = rustix::fs::open(root, flags, Mode::empty())?;
-        Ok(Walk { root, now: None, folders: vec![(PathBuf::new(), 0)] })
+        Ok(Walk { root: Root(root), now: None, folders: vec![(PathBuf::new(), 0)] })
     }
+}
 
-    fn open(&self, path: PathBuf, depth: usize) -> Result<Listing, Error> {
+impl Root {
+    /// A folder of the tree, by its path below the root.
+    pub(super) fn list(&self, path: PathBuf, depth: usize) -> Result<Listing, Error> {
         let here = if path.as_os_str().is_empty() { Path::new(".") } else { &path };
-        let opened = untrusted::folder(&self.root, here).and_then(|folder| Ok((Dir::read_from(&folder)?, folder)));
+        let opened = untrusted::folder(&self.0, here).and_then(|folder| Ok((Dir::read_from(&folder)?, folder)));
         match opened {
             Ok((items, folder)) => Ok(Listing { folder: Arc::new(folder), items, path, depth }),
             Err(error) => Err((path, told(error))),
@@ -111,7 +117,7 @@ impl Iterator for Walk {
                 None => {}
             }
             let (path, depth) = self.folders.pop()?;
-            match self.open(path, depth) {
+            match self.root.list(path, depth) {
                 Ok(listing) => self.now = Some(listing),
                 Err((_, error)) if error.kind() == io::ErrorKind::NotFound => self.now = None,
                 Err(error) => {

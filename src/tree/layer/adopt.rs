@@ -1,25 +1,23 @@
 //! A tree that something else than our unpacker made, brought into a layer: copied, and hashed on the way.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::Scope;
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, Stat};
 
 use super::copy::times;
 use super::{Layer, Made};
 use crate::tree::gauge::Gauge;
 use crate::tree::hash::Md5;
-use crate::tree::snapshot::{Entry, Kind, Most, Snapshot};
+use crate::tree::snapshot::{Entry, Kind, Most, Snapshot, Stamp};
 use crate::tree::untrusted;
+use crate::tree::walk::{Found, Root};
 
 /// Bytes that are read at a time.
 const PIECE: usize = 1 << 18;
@@ -28,9 +26,8 @@ const PIECE: usize = 1 << 18;
 /// looked up but in a folder that is held open, and no link is followed. What a copy would not be is an error: sockets
 /// and devices, extended attributes, a file with a name elsewhere.
 pub fn adopt(from: &Path, to: &Path, most: Most) -> io::Result<Made> {
-    let root = untrusted::folder(CWD, from)?;
-    let copier = Copier::new(root, most);
-    rayon::scope(|scope| copier.folder(scope, PathBuf::from("."), to.to_owned()));
+    let copier = Copier::new(Root(untrusted::folder(CWD, from)?), most);
+    rayon::scope(|scope| copier.folder(scope, PathBuf::new(), 0, to.to_owned()));
     let Copier { root, sums, several, folders, failed, .. } = copier;
     if let Some(error) = inner(failed) {
         return Err(error);
@@ -39,7 +36,7 @@ pub fn adopt(from: &Path, to: &Path, most: Most) -> io::Result<Made> {
         return Err(other(from, "a file has a name elsewhere"));
     }
     let mut folders = inner(folders);
-    folders.push((to.to_owned(), rustix::fs::fstat(&root)?));
+    folders.push((to.to_owned(), rustix::fs::fstat(&root.0)?));
     // the deepest first, since what is done within a folder changes its time, and needs its mode
     folders.sort_by_key(|(path, _)| std::cmp::Reverse(path.components().count()));
     for (path, stat) in folders {
@@ -72,7 +69,7 @@ impl Layer {
 
 struct Copier {
     /// The tree that is copied.
-    root: OwnedFd,
+    root: Root,
     most: Most,
     gauge: Gauge,
     entries: AtomicU64,
@@ -84,18 +81,8 @@ struct Copier {
     failed: Mutex<Option<io::Error>>,
 }
 
-/// A name in a folder that is held open.
-#[derive(Clone, Copy)]
-struct Name<'a> {
-    folder: &'a OwnedFd,
-    name: &'a OsStr,
-    stat: &'a Stat,
-    /// Below the tree, for those who read of it.
-    path: &'a Path,
-}
-
 impl Copier {
-    fn new(root: OwnedFd, most: Most) -> Copier {
+    fn new(root: Root, most: Most) -> Copier {
         Copier {
             root,
             most,
@@ -108,78 +95,72 @@ impl Copier {
         }
     }
 
-    fn folder<'a>(&'a self, scope: &Scope<'a>, path: PathBuf, to: PathBuf) {
-        if let Err(error) = self.fill(scope, &path, &to) {
+    fn folder<'a>(&'a self, scope: &Scope<'a>, path: PathBuf, depth: usize, to: PathBuf) {
+        if let Err(error) = self.fill(scope, path, depth, &to) {
             *locked(&self.failed) = Some(error);
         }
     }
 
-    fn fill<'a>(&'a self, scope: &Scope<'a>, path: &Path, to: &Path) -> io::Result<()> {
-        let folder = untrusted::folder(&self.root, path)?;
+    fn fill<'a>(&'a self, scope: &Scope<'a>, path: PathBuf, depth: usize, to: &Path) -> io::Result<()> {
         let mut items = Vec::new();
-        for item in Dir::read_from(&folder)? {
-            let name = OsStr::from_bytes(item?.file_name().to_bytes()).to_owned();
-            if name != "." && name != ".." {
-                let stat = rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW)?;
-                items.push((name, stat));
-            }
+        for item in self.root.list(path, depth).map_err(|(_, error)| error)? {
+            let item = item.map_err(|(_, error)| error)?;
+            let stat = item.stat()?;
+            items.push((item, stat));
         }
         // some file systems list a folder in the order in which it was filled
         items.sort_by_key(|(_, stat)| stat.st_ino);
-        for (name, stat) in items {
+        for (item, stat) in items {
             if locked(&self.failed).is_some() {
                 return Ok(());
             }
             if self.entries.fetch_add(1, Ordering::Relaxed) >= self.most.entries as u64 {
-                return Err(other(path, "there is too much"));
+                return Err(other(&item.path, "there is too much"));
             }
-            let (path, to) = (path.join(&name), to.join(&name));
-            let item = Name { folder: &folder, name: &name, stat: &stat, path: &path };
-            plain(item)?;
+            let to = to.join(&item.name);
+            plain(&item)?;
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::Directory => {
                     fs::DirBuilder::new().mode(0o700).create(&to)?;
                     locked(&self.folders).push((to.clone(), stat));
-                    scope.spawn(move |scope| self.folder(scope, path, to));
+                    scope.spawn(move |scope| self.folder(scope, item.path, item.depth, to));
                 }
                 FileType::Symlink => {
-                    let target = rustix::fs::readlinkat(&folder, &name, Vec::new())?;
-                    symlink(OsStr::from_bytes(target.as_bytes()), &to)?;
-                    times(&to, mtime(&stat));
+                    symlink(item.read_link()?, &to)?;
+                    times(&to, Stamp::of_stat(&stat).mtime);
                 }
                 FileType::Fifo => {
                     rustix::fs::mknodat(CWD, &to, FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
                     be(&to, &stat)?;
                 }
-                FileType::RegularFile => self.name(item, &to)?,
-                _ => return Err(other(&path, "no copy would be the same")),
+                FileType::RegularFile => self.name(&item, &stat, &to)?,
+                _ => return Err(other(&item.path, "no copy would be the same")),
             }
         }
         Ok(())
     }
 
     /// One name of a file, which may have several.
-    fn name(&self, from: Name, to: &Path) -> io::Result<()> {
-        if names(from.stat) < 2 {
-            return self.file(from, to);
+    fn name(&self, from: &Found, stat: &Stat, to: &Path) -> io::Result<()> {
+        if names(stat) < 2 {
+            return self.file(from, stat, to);
         }
         // held until the first name is there
         let mut several = locked(&self.several);
-        if let Some((first, left)) = several.get_mut(&from.stat.st_ino) {
-            *left = left.checked_sub(1).ok_or_else(|| other(from.path, "it is being written"))?;
+        if let Some((first, left)) = several.get_mut(&stat.st_ino) {
+            *left = left.checked_sub(1).ok_or_else(|| other(&from.path, "it is being written"))?;
             return fs::hard_link(first, to);
         }
-        several.insert(from.stat.st_ino, (to.to_owned(), names(from.stat) - 1));
-        self.file(from, to)
+        several.insert(stat.st_ino, (to.to_owned(), names(stat) - 1));
+        self.file(from, stat, to)
     }
 
-    fn file(&self, from: Name, to: &Path) -> io::Result<()> {
-        let length = from.stat.st_size as u64;
+    fn file(&self, from: &Found, stat: &Stat, to: &Path) -> io::Result<()> {
+        let length = stat.st_size as u64;
         self.gauge.take(length)?;
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut source = File::from(rustix::fs::openat(from.folder, from.name, flags, Mode::empty())?);
-        if source.metadata()?.ino() != from.stat.st_ino {
-            return Err(other(from.path, "it is being written"));
+        let mut source = from.open()?;
+        if source.metadata()?.ino() != stat.st_ino {
+            return Err(other(&from.path, "it is being written"));
         }
         let file = File::options().write(true).create_new(true).mode(0o600).open(to)?;
         let shared = length > 0 && rustix::fs::ioctl_ficlone(&file, &source).is_ok();
@@ -203,37 +184,30 @@ impl Copier {
             file.set_len(size)?;
         }
         if size != length {
-            return Err(other(from.path, "it is being written"));
+            return Err(other(&from.path, "it is being written"));
         }
-        be(to, from.stat)?;
+        be(to, stat)?;
         locked(&self.sums).insert(file.metadata()?.ino(), sum.finalize().0);
         Ok(())
     }
 }
 
 /// Whether a copy of the contents is the whole of it.
-fn plain(item: Name) -> io::Result<()> {
-    // there is no call that takes a folder and a name
-    let path = Path::new("/proc/self/fd").join(item.folder.as_raw_fd().to_string()).join(item.name);
+fn plain(item: &Found) -> io::Result<()> {
     let mut names = [0u8; 4096];
-    let length = match rustix::fs::llistxattr(&path, &mut names) {
+    let length = match rustix::fs::llistxattr(item.by_descriptor(), &mut names) {
         Ok(length) => length,
         Err(rustix::io::Errno::OPNOTSUPP) => 0,
         Err(error) => return Err(error.into()),
     };
     let own = |name: &[u8]| name.starts_with(b"user.") || name.starts_with(b"system.");
     match names[..length].split(|b| *b == 0).any(own) {
-        true => Err(other(item.path, "it has extended attributes")),
+        true => Err(other(&item.path, "it has extended attributes")),
         false => Ok(()),
     }
 }
 
-// other types on other machines
-#[allow(clippy::unnecessary_cast)]
-fn mtime(stat: &Stat) -> (i64, i64) {
-    (stat.st_mtime as i64, stat.st_mtime_nsec as i64)
-}
-
+// another type on other machines
 #[allow(clippy::unnecessary_cast)]
 fn names(stat: &Stat) -> u64 {
     stat.st_nlink as u64
@@ -242,7 +216,7 @@ fn names(stat: &Stat) -> u64 {
 /// Gives `path` the mode and the time of what it was copied from.
 fn be(path: &Path, stat: &Stat) -> io::Result<()> {
     rustix::fs::chmodat(CWD, path, Mode::from_raw_mode(stat.st_mode & 0o7777), AtFlags::empty())?;
-    times(path, mtime(stat));
+    times(path, Stamp::of_stat(stat).mtime);
     Ok(())
 }
 
