@@ -1,5 +1,7 @@
 //! How far back a compressed stream refers, which is the memory that decoding it takes.
 
+use super::fields::Fields;
+
 /// Bytes that are assumed where the head does not tell: the dictionary of `xz -9`.
 pub(super) const USUAL: u64 = 64 << 20;
 
@@ -13,12 +15,12 @@ pub(super) fn of_xz(head: &[u8]) -> Option<u64> {
     let flags = rest.byte()?;
     for size in [0x40, 0x80] {
         if flags & size != 0 {
-            rest.number()?;
+            number(&mut rest)?;
         }
     }
     for _ in 0..=flags & 3 {
-        let (filter, length) = (rest.number()?, rest.number()?);
-        let properties = rest.bytes(usize::try_from(length).ok()?)?;
+        let (filter, length) = (number(&mut rest)?, number(&mut rest)?);
+        let properties = rest.bytes(length)?;
         if filter == LZMA2 {
             return of_lzma2(properties);
         }
@@ -62,7 +64,7 @@ pub(super) fn of_zstd(head: &[u8]) -> Option<u64> {
     };
     rest.bytes([0, 1, 2, 4][usize::from(flags & 3)])?;
     let length = match flags >> 6 {
-        0 => usize::from(single),
+        0 => u64::from(single),
         size => 1 << size,
     };
     let contents = rest.bytes(length)?.iter().rev().fold(0, |size, byte| size << 8 | u64::from(*byte));
@@ -71,31 +73,17 @@ pub(super) fn of_zstd(head: &[u8]) -> Option<u64> {
     Some(if length == 0 { window } else { window.min(contents) })
 }
 
-struct Fields<'a>(&'a [u8]);
-
-impl<'a> Fields<'a> {
-    fn bytes(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (bytes, rest) = self.0.split_at_checked(n)?;
-        self.0 = rest;
-        Some(bytes)
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        Some(self.bytes(1)?[0])
-    }
-
-    /// Seven bits a byte, the lowest first.
-    fn number(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..63).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(number);
-            }
+/// Seven bits a byte, the lowest first.
+fn number(rest: &mut Fields) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..63).step_by(7) {
+        let byte = rest.byte()?;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
         }
-        None
     }
+    None
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod decode;
 mod dictionary;
 mod dirs;
 mod error;
+mod fields;
 mod kind;
 mod lanes;
 mod limits;

@@ -4,6 +4,7 @@
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::error::{Fault, Outcome};
+use super::fields::Fields;
 
 const START: usize = 32;
 /// Bytes of what says how the list is compressed: one folder of few coders.
@@ -46,78 +47,64 @@ fn odd() -> Fault {
 }
 
 fn encoded(rest: &mut Fields) -> Option<u64> {
-    rest.is(PACK_INFO)?;
-    rest.number()?;
-    let streams = rest.number()?;
+    is(rest, PACK_INFO)?;
+    number(rest)?;
+    let streams = number(rest)?;
     let mut next = rest.byte()?;
     if next == SIZE {
         for _ in 0..streams {
-            rest.number()?;
+            number(rest)?;
         }
         next = rest.byte()?;
     }
     if next == CRC {
-        rest.sums(streams)?;
+        sums(rest, streams)?;
         next = rest.byte()?;
     }
     (next == END).then_some(())?;
-    rest.is(UNPACK_INFO)?;
-    rest.is(FOLDER)?;
-    (rest.number()? == 1).then_some(())?;
+    is(rest, UNPACK_INFO)?;
+    is(rest, FOLDER)?;
+    (number(rest)? == 1).then_some(())?;
     // it is here, not elsewhere
-    rest.is(0)?;
-    let coders = rest.number()?;
+    is(rest, 0)?;
+    let coders = number(rest)?;
     for _ in 0..coders {
         let flags = rest.byte()?;
         // one stream in and one out, as the reader wants it
         (flags & 0x10 == 0).then_some(())?;
         rest.bytes(u64::from(flags & 0xf))?;
         if flags & 0x20 != 0 {
-            let length = rest.number()?;
+            let length = number(rest)?;
             rest.bytes(length)?;
         }
     }
     for _ in 1..coders {
-        rest.number()?;
-        rest.number()?;
+        number(rest)?;
+        number(rest)?;
     }
-    rest.is(UNPACK_SIZE)?;
-    (0..coders).map(|_| rest.number()).try_fold(0, |most: u64, size| Some(most.max(size?)))
+    is(rest, UNPACK_SIZE)?;
+    (0..coders).map(|_| number(rest)).try_fold(0, |most: u64, size| Some(most.max(size?)))
 }
 
-struct Fields<'a>(&'a [u8]);
+fn is(rest: &mut Fields, byte: u8) -> Option<()> {
+    (rest.byte()? == byte).then_some(())
+}
 
-impl<'a> Fields<'a> {
-    fn bytes(&mut self, n: u64) -> Option<&'a [u8]> {
-        let (bytes, rest) = self.0.split_at_checked(usize::try_from(n).ok()?)?;
-        self.0 = rest;
-        Some(bytes)
-    }
+/// As many leading ones in the first byte as bytes follow, the lowest first; what is left of the first is the highest.
+fn number(rest: &mut Fields) -> Option<u64> {
+    let first = rest.byte()?;
+    let follow = first.leading_ones();
+    let low = rest.bytes(u64::from(follow))?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    let high = u64::from(first) & (0x7f_u64 >> follow);
+    Some(if follow < 8 { low | high << (8 * follow) } else { low })
+}
 
-    fn byte(&mut self) -> Option<u8> {
-        Some(self.bytes(1)?[0])
-    }
-
-    fn is(&mut self, byte: u8) -> Option<()> {
-        (self.byte()? == byte).then_some(())
-    }
-
-    /// As many leading ones in the first byte as bytes follow, the lowest first; what is left of the first is the highest.
-    fn number(&mut self) -> Option<u64> {
-        let first = self.byte()?;
-        let follow = first.leading_ones();
-        let low = self.bytes(u64::from(follow))?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
-        let high = u64::from(first) & (0x7f_u64 >> follow);
-        Some(if follow < 8 { low | high << (8 * follow) } else { low })
-    }
-
-    fn sums(&mut self, n: u64) -> Option<()> {
-        let told = match self.byte()? {
-            0 => self.bytes(n.div_ceil(8))?.iter().map(|byte| u64::from(byte.count_ones())).sum(),
-            _ => n,
-        };
-        self.bytes(told.checked_mul(4)?).map(drop)
-    }
+fn sums(rest: &mut Fields, n: u64) -> Option<()> {
+    let told = match rest.byte()? {
+        0 => rest.bytes(n.div_ceil(8))?.iter().map(|byte| u64::from(byte.count_ones())).sum(),
+        _ => n,
+    };
+    rest.bytes(told.checked_mul(4)?).map(drop)
 }
 
 #[cfg(test)]
@@ -149,7 +136,7 @@ mod tests {
 
     #[test]
     fn numbers_of_every_length() {
-        for (bytes, number) in [
+        for (bytes, wanted) in [
             (&[0x7f][..], 0x7f),
             (&[0x80, 0xff], 0xff),
             (&[0xbf, 1], 0x3f01),
@@ -157,7 +144,7 @@ mod tests {
             (&[0xfe, 1, 2, 3, 4, 5, 6, 7], 0x07_0605_0403_0201),
             (&[0xff, 1, 2, 3, 4, 5, 6, 7, 8], 0x0807_0605_0403_0201),
         ] {
-            assert_eq!(Fields(bytes).number(), Some(number), "{bytes:x?}");
+            assert_eq!(number(&mut Fields(bytes)), Some(wanted), "{bytes:x?}");
         }
     }
 

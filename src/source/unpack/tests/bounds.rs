@@ -66,19 +66,14 @@ fn what_is_decompressed_counts_though_nothing_comes_of_it() {
 
 #[test]
 fn the_map_of_a_sparse_file_ends_where_it_says_nothing() {
-    let mut header = ::tar::Header::new_gnu();
-    header.as_mut_bytes()[0] = b'h';
-    header.as_mut_bytes()[156] = b'S';
-    header.set_size(0);
-    header.set_mode(0o644);
-    let gnu = header.as_gnu_mut().unwrap();
-    for piece in &mut gnu.sparse {
-        piece.offset.copy_from_slice(b"00000000012\0");
-        piece.numbytes.copy_from_slice(b"00000000000\0");
-    }
-    gnu.realsize.copy_from_slice(b"00000000012\0");
-    gnu.isextended[0] = 1;
-    header.set_cksum();
+    let header = sparse(|gnu| {
+        for piece in &mut gnu.sparse {
+            piece.offset.copy_from_slice(b"00000000012\0");
+            piece.numbytes.copy_from_slice(b"00000000000\0");
+        }
+        gnu.realsize.copy_from_slice(b"00000000012\0");
+        gnu.isextended[0] = 1;
+    });
     let mut more = ::tar::GnuExtSparseHeader::new();
     more.isextended[0] = 1;
     // the block that adds nothing is the last one, though it tells of more

@@ -114,6 +114,18 @@ fn failed(result: Result<Unpacked, UnpackError>) -> String {
 #[derive(Default)]
 struct TarMaker(Vec<u8>);
 
+/// The header of a sparse file `h`, with its map.
+fn sparse(map: impl FnOnce(&mut ::tar::GnuHeader)) -> ::tar::Header {
+    let mut header = ::tar::Header::new_gnu();
+    header.as_mut_bytes()[0] = b'h';
+    header.as_mut_bytes()[156] = b'S';
+    header.set_size(0);
+    header.set_mode(0o644);
+    map(header.as_gnu_mut().unwrap());
+    header.set_cksum();
+    header
+}
+
 impl TarMaker {
     fn member(mut self, flag: u8, name: &[u8], link: &[u8], mode: u32, data: &[u8]) -> Self {
         let mut header = ::tar::Header::new_gnu();
